@@ -85,7 +85,8 @@ func TestCauseKinds(t *testing.T) {
 func TestBrief(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		time.Minute: "1m", time.Hour: "1h", 90 * time.Second: "1m30s", 20 * time.Second: "20s",
-		250 * time.Millisecond: "250ms", time.Hour + 5*time.Minute: "1h5m", 10 * time.Minute: "10m", 1234567 * time.Microsecond: "1.235s", 0: "0s",
+		250 * time.Millisecond: "250ms", time.Hour + 5*time.Minute: "1h5m", 10 * time.Minute: "10m",
+		1234567 * time.Microsecond: "1.235s", 0: "0s",
 	} {
 		if got := schemas.Brief(d); got != want {
 			t.Errorf("Brief(%d) = %q, want %q", d, got, want)
