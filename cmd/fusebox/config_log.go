@@ -1,0 +1,30 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/plugin/kslog"
+)
+
+// logger returns what writes log lines in the form and from the level that the user asked for.
+func (c config) logger(w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// kafkaLogger returns the log of the Kafka client, of which only warnings are shown unless the user asked for debug.
+func (c config) kafkaLogger() kgo.Logger {
+	level := slog.LevelWarn
+	if c.LogLevel <= slog.LevelDebug {
+		level = c.LogLevel
+	}
+	quiet := c
+	quiet.LogLevel = max(level, c.LogLevel)
+	return kslog.New(quiet.logger(os.Stderr).With("from", "kafka client"))
+}
