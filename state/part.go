@@ -1,0 +1,167 @@
+package state
+
+import (
+	"bytes"
+	"maps"
+	"sync"
+)
+
+// part is what the store knows of a partition in memory: where it stands, and what waits to be written. A value moves
+// from pending to writing when the writer takes it, and leaves when it is on disk. Values in the maps never change.
+type part struct {
+	partition int32
+
+	mu       sync.Mutex
+	epoch    uint32 // part of the partition's keys; a wipe takes the next one
+	wiped    bool   // epoch is newer than the one on disk
+	onDisk   uint32 // the epoch on disk
+	garbage  bool   // there may be keys of epochs before onDisk
+	pending  map[string][]byte
+	writing  map[string][]byte
+	position Position
+	known    bool // there is a position
+	saves    uint64
+	stored   uint64 // saves as it was when the position on disk was saved
+	written  int64  // the offset on disk, or the first that was saved if none is
+}
+
+// taken is what the writer took of a part, to be written under one epoch.
+type taken struct {
+	part     *part
+	epoch    uint32
+	wiped    bool
+	changes  map[string][]byte
+	position Position
+	saves    uint64 // 0 if the position does not need writing
+}
+
+// Save takes the changes of a partition and the position after them. It copies them and returns without waiting for
+// the disk; a later change of a circuit takes the place of one that is not written yet, so what waits is never more
+// than the partition's circuits.
+func (s *Store) Save(partition int32, changes []Change, position Position) {
+	p := s.part(partition)
+	if p == nil {
+		return
+	}
+	position.Progress = bytes.Clone(position.Progress)
+	p.mu.Lock()
+	if p.pending == nil {
+		p.pending = make(map[string][]byte, len(changes))
+	}
+	for _, c := range changes {
+		p.pending[c.Circuit] = bytes.Clone(c.Value)
+	}
+	if !p.known {
+		p.written = position.Offset
+	}
+	p.position, p.known = position, true
+	p.saves++
+	p.mu.Unlock()
+	poke(s.wake)
+}
+
+// Wipe forgets everything about a partition, its position too, at once for every reader. On disk its keys get a new
+// prefix, and what is under the old one is deleted little by little. A crash before the new prefix is written brings
+// back the old values together with their old position.
+func (s *Store) Wipe(partition int32) error {
+	p := s.part(partition)
+	if p == nil {
+		return ErrClosed
+	}
+	p.mu.Lock()
+	p.epoch++
+	p.wiped = true
+	p.pending, p.writing = nil, nil
+	p.position, p.known, p.written = Position{}, false, 0
+	p.stored = p.saves
+	p.mu.Unlock()
+	poke(s.wake)
+	return nil
+}
+
+// Position returns the position that was saved last, and whether there is one.
+func (s *Store) Position(partition int32) (Position, bool, error) {
+	p := s.part(partition)
+	if p == nil {
+		return Position{}, false, ErrClosed
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	position := p.position
+	position.Progress = bytes.Clone(position.Progress)
+	return position, p.known, nil
+}
+
+// take hands what waits to the writer. It reports whether there is anything.
+func (p *part) take() (taken, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.pending) == 0 && p.saves == p.stored && !p.wiped {
+		return taken{}, false
+	}
+	t := taken{part: p, epoch: p.epoch, wiped: p.wiped, changes: p.pending, position: p.position}
+	if p.saves != p.stored {
+		t.saves = p.saves
+	}
+	p.writing, p.pending = p.pending, nil
+	return t, true
+}
+
+// settle notes that what was taken is on disk. If the partition was wiped meanwhile, it has become garbage.
+func (t taken) settle() {
+	p := t.part
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t.wiped {
+		p.onDisk, p.garbage = t.epoch, true
+	}
+	if p.epoch != t.epoch {
+		return
+	}
+	p.wiped, p.writing = false, nil
+	if t.saves > 0 {
+		p.stored, p.written = t.saves, t.position.Offset
+	}
+}
+
+// giveBack puts what could not be written below what came meanwhile.
+func (t taken) giveBack() {
+	p := t.part
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.epoch != t.epoch || p.writing == nil {
+		return
+	}
+	all := p.writing
+	maps.Copy(all, p.pending)
+	p.pending, p.writing = all, nil
+}
+
+// look returns what waits for a circuit, and whether anything does. A nil value is a deletion.
+func (p *part) look(circuit string) (value []byte, waits bool, epoch uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	value, waits = p.pending[circuit]
+	if !waits {
+		value, waits = p.writing[circuit]
+	}
+	return value, waits, p.epoch
+}
+
+// waiting returns a copy of all that waits, and the epoch that it belongs to.
+func (p *part) waiting() (map[string][]byte, uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make(map[string][]byte, len(p.writing)+len(p.pending))
+	maps.Copy(all, p.writing)
+	maps.Copy(all, p.pending)
+	return all, p.epoch
+}
+
+// poke leaves a note in a channel of one, unless there is one already.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

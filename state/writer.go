@@ -1,0 +1,235 @@
+package state
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+const (
+	minPause = 100 * time.Millisecond
+	maxPause = 10 * time.Second
+	purgeMax = 1000 // keys of a wiped partition deleted in one go
+)
+
+// Flush waits until everything saved before the call is on disk, or the context ends. It does not wait for a back-off
+// to end: it makes the writer try now.
+func (s *Store) Flush(ctx context.Context) error {
+	written := make(chan struct{})
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	s.waiters = append(s.waiters, written)
+	s.mu.Unlock()
+	poke(s.hurry)
+	select {
+	case <-written:
+		return nil
+	case <-s.done:
+		select {
+		case <-written:
+			return nil
+		default:
+			return ErrClosed
+		}
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("flush store %s: %w", s.dir, context.Cause(ctx)), s.Stats().LastError)
+	}
+}
+
+// write is the writer: it writes what waits whenever something does, and once more at the end.
+func (s *Store) write() {
+	defer close(s.done)
+	var pause time.Duration
+	for last := false; !last; {
+		last = s.await(pause)
+		more, err := s.cycle(last)
+		s.note(err)
+		switch {
+		case err != nil:
+			pause = min(max(2*pause, minPause), maxPause)
+		case more:
+			poke(s.wake)
+			fallthrough
+		default:
+			pause = 0
+		}
+	}
+}
+
+// await returns when it is time for the next cycle: when there is something to write or, after a failure, when the
+// pause is over. It reports whether the store is being closed.
+func (s *Store) await(pause time.Duration) (closing bool) {
+	wake, timer := s.wake, (<-chan time.Time)(nil)
+	if pause > 0 {
+		wake, timer = nil, time.After(pause)
+	}
+	select {
+	case <-wake:
+	case <-timer:
+	case <-s.hurry:
+	case <-s.stop:
+		return true
+	}
+	return false
+}
+
+// cycle writes all that waits, then tidies up a little. It reports whether there is more to tidy up.
+func (s *Store) cycle(last bool) (more bool, err error) {
+	s.mu.Lock()
+	waiters := s.waiters
+	s.waiters = nil
+	parts := make([]*part, 0, len(s.parts))
+	for _, p := range s.parts {
+		parts = append(parts, p)
+	}
+	s.mu.Unlock()
+	slices.SortFunc(parts, func(a, b *part) int { return int(a.partition) - int(b.partition) })
+
+	err = s.flushParts(parts)
+	if err != nil {
+		s.mu.Lock()
+		s.waiters = append(waiters, s.waiters...)
+		s.mu.Unlock()
+		return false, err
+	}
+	for _, written := range waiters {
+		close(written)
+	}
+	if last {
+		return false, nil
+	}
+	return s.tidy(parts)
+}
+
+// flushParts writes what waits for each partition, its epoch first and its position last.
+func (s *Store) flushParts(parts []*part) (err error) {
+	var all []taken
+	for _, p := range parts {
+		if t, ok := p.take(); ok {
+			all = append(all, t)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	defer func() {
+		for _, t := range all {
+			if err == nil {
+				t.settle()
+			} else {
+				t.giveBack()
+			}
+		}
+	}()
+	return s.withBadger(func(db *badger.DB) error { return s.writeAll(db, all) })
+}
+
+// writeAll syncs between the values and the positions: a position must not outlive a value that it covers. See the
+// package comment for what a sync does not reach.
+func (s *Store) writeAll(db *badger.DB, all []taken) error {
+	b := batch{store: s, db: db}
+	defer b.discard()
+	for _, t := range all {
+		partition := t.part.partition
+		if t.wiped {
+			if err := b.put(epochKey(partition), binary.BigEndian.AppendUint32(nil, t.epoch)); err != nil {
+				return err
+			}
+		}
+		for circuit, value := range t.changes {
+			if err := b.put(valueKey(partition, t.epoch, circuit), value); err != nil {
+				return fmt.Errorf("write partition %d, circuit %q: %w", partition, circuit, err)
+			}
+		}
+	}
+	if err := b.flush(); err != nil {
+		return err
+	}
+	if err := db.Sync(); err != nil {
+		return err
+	}
+	for _, t := range all {
+		if t.saves == 0 {
+			continue
+		}
+		if err := b.put(positionKey(t.part.partition, t.epoch), encodePosition(t.position)); err != nil {
+			return err
+		}
+	}
+	return b.flush()
+}
+
+// withBadger calls a function that writes, if Badger can be written to. Badger ends the process when it is written to
+// after it could not begin a new log, so a place where none can be made is not tried, and a database that no longer
+// answers after an error is not written to any more.
+func (s *Store) withBadger(f func(db *badger.DB) error) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	if s.db.Load() == nil {
+		if err := s.create(); err != nil {
+			return err
+		}
+	}
+	if err := s.probe(); err != nil {
+		return err
+	}
+	db := s.db.Load()
+	err := guard(func() error { return f(db) })
+	if err == nil || isFull(err) {
+		return err
+	}
+	if dead := view(db, func(txn *badger.Txn) error { return scan(txn, []byte{epochKeys}, ignore) }); dead != nil {
+		s.broken = fmt.Errorf("badger is broken until the next start: %w", errors.Join(err, dead))
+		return s.broken
+	}
+	return err
+}
+
+// probe makes a file where Badger makes its own.
+func (s *Store) probe() error {
+	name := filepath.Join(s.badgerDir(), "probe")
+	if err := os.WriteFile(name, make([]byte, 4096), 0o644); err != nil {
+		return err
+	}
+	return os.Remove(name)
+}
+
+// note keeps account of how the last cycle went.
+func (s *Store) note(err error) {
+	if err != nil {
+		s.failed(err)
+		return
+	}
+	s.mu.Lock()
+	recovered := s.lastErr != nil
+	s.lastErr = nil
+	s.mu.Unlock()
+	if recovered {
+		s.log.Info("store writes again")
+	}
+}
+
+// failed counts an error, and logs the first of a row.
+func (s *Store) failed(err error) {
+	s.mu.Lock()
+	first := s.lastErr == nil
+	s.errors++
+	s.lastErr = err
+	s.mu.Unlock()
+	if first {
+		s.log.Error("store does not write and goes on in memory", "err", err)
+	}
+}
+
+func ignore([]byte, []byte) error { return nil }
