@@ -1,0 +1,73 @@
+package breaker
+
+import (
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+var routeKeys = []string{"use_case", "chain", "otherwise", "by_cause"}
+
+// routes reads where routers go while a circuit refuses.
+func (r *parser) routes(n *yaml.Node) []schemas.Route {
+	var routes []schemas.Route
+	lines := map[string]int{}
+	for _, entry := range r.list(n, "routes", mostRoutes) {
+		route := r.route(entry)
+		if line := lines[route.UseCase]; line > 0 && route.UseCase != "" {
+			r.fault(entry, "use case %q has two routes, the first in line %d; leave one of them", route.UseCase, line)
+		} else {
+			lines[route.UseCase] = entry.Line
+		}
+		routes = append(routes, route)
+	}
+	return routes
+}
+
+func (r *parser) route(entry *yaml.Node) schemas.Route {
+	t := r.table(entry, "a route", routeKeys)
+	r.require(t, entry, "a route", "use_case", "chain")
+	var route schemas.Route
+	if n := t.get("use_case"); n != nil {
+		route.UseCase, _ = r.text(n, "use_case", mostName)
+	}
+	if n := t.get("chain"); n != nil {
+		route.Chain = r.circuits(n, "chain")
+		if isNull(n) || n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+			r.fault(n, "chain is empty; %s", examples["chain"])
+		}
+	}
+	if n := t.get("otherwise"); n != nil {
+		route.Otherwise, _ = r.text(n, "otherwise", mostName)
+	}
+	lines := map[uint8]int{}
+	r.pairs(t.get("by_cause"), "by_cause", func(_ string, key, value *yaml.Node) {
+		i, ok := r.kind(resolve(key), "cause")
+		if !ok {
+			return
+		}
+		if lines[i] > 0 {
+			r.fault(key, "cause %s is set twice, first in line %d; leave one of them", r.kinds.name(i), lines[i])
+			return
+		}
+		lines[i] = key.Line
+		if route.ByCause == nil {
+			route.ByCause = map[string][]string{}
+		}
+		route.ByCause[r.kinds.name(i)] = r.circuits(value, "by_cause of "+r.kinds.name(i))
+	})
+	return route
+}
+
+// circuits reads a list of names of circuits.
+func (r *parser) circuits(n *yaml.Node, what string) []string {
+	names := []string{}
+	for _, entry := range r.list(n, what, mostEntries) {
+		if name, ok := r.text(entry, "a circuit", mostName); ok && utf8.ValidString(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
