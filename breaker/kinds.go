@@ -2,12 +2,8 @@ package breaker
 
 import "github.com/fusebox-project/fusebox/schemas"
 
-// Numbers of kinds, see kindTable.
-const (
-	unknownKind   uint8 = 0 // All kinds that nobody declared.
-	acceptedKind  uint8 = 1
-	firstDeclared uint8 = 10
-)
+// unknownKind is the number of all kinds that nobody declared.
+const unknownKind uint8 = 0
 
 // longestKind is the greatest length of a kind's name, in bytes, underscores not counted.
 const longestKind = 64
