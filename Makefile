@@ -1,0 +1,63 @@
+# Targets for people. Go is all that demo, build, test and bench need; see .ci/run for what else some tests can use.
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
+# The virtual-time tests of the loop exist only under this tag.
+TAGS     := synctests
+TIMEOUT  ?= 20m
+FUZZTIME ?= 10s
+
+# The image: where it is laid out, and the certificates of authorities that it takes along.
+ROOTFS  ?= bin/rootfs
+ROOTS   ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
+
+# The race detector needs a C compiler that can compile, headers too.
+RACE := $(shell printf '\043include <stdlib.h>\nint main(void){return 0;}\n' | \
+	$$($(GO) env CC) -x c -o /dev/null - 2>/dev/null && echo -race)
+
+.PHONY: build demo test bench fuzz rootfs image clean
+
+## build: the binary, in bin/
+build:
+	$(GO) build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)' -o bin/fusebox ./cmd/fusebox
+
+## demo: a route that goes bad and recovers, in this terminal, until stopped
+demo: build
+	bin/fusebox dev --demo
+
+## test: builds and runs all tests; those that need what is not here skip and say so
+test:
+	$(GO) build -buildvcs=false ./...
+	$(GO) test -tags $(TAGS) $(RACE) -timeout $(TIMEOUT) ./...
+
+## bench: all benchmarks
+bench:
+	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+## fuzz: FUZZTIME on each fuzz target
+fuzz:
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -tags $(TAGS) -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+## rootfs: what the image holds, laid out in a directory
+rootfs:
+	rm -rf $(ROOTFS)
+	mkdir -p $(ROOTFS)/etc/ssl/certs $(ROOTFS)/data $(ROOTFS)/tmp
+	chmod 1777 $(ROOTFS)/tmp
+	CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(ROOTFS)/fusebox ./cmd/fusebox
+	cp $(ROOTS) $(ROOTFS)/etc/ssl/certs/ca-certificates.crt
+	printf 'fusebox:x:65532:65532::/data:/fusebox\n' > $(ROOTFS)/etc/passwd
+	printf 'fusebox:x:65532:\n' > $(ROOTFS)/etc/group
+
+## image: the Docker image fusebox:$(VERSION) from the binary built here
+image: rootfs
+	docker build --target prebuilt -f deployments/Dockerfile -t fusebox:$(VERSION) $(ROOTFS)
+
+clean:
+	rm -rf bin
