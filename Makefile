@@ -49,7 +49,6 @@ fuzz:
 rootfs:
 	rm -rf $(ROOTFS)
 	mkdir -p $(ROOTFS)/etc/ssl/certs $(ROOTFS)/data $(ROOTFS)/tmp
-	chmod 1777 $(ROOTFS)/tmp
 	CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(ROOTFS)/fusebox ./cmd/fusebox
 	cp $(ROOTS) $(ROOTFS)/etc/ssl/certs/ca-certificates.crt
 	printf 'fusebox:x:65532:65532::/data:/fusebox\n' > $(ROOTFS)/etc/passwd
