@@ -1,0 +1,44 @@
+package kafka
+
+// ACL is a right that a part of a system with Fusebox in it needs of the brokers.
+type ACL struct {
+	Part       string   `json:"part"`     // processor, producer, router or operator.
+	Resource   string   `json:"resource"` // topic, group, transactional-id or cluster.
+	Name       string   `json:"name"`
+	Prefixed   bool     `json:"prefixed,omitempty"` // Name is a prefix.
+	Operations []string `json:"operations"`
+}
+
+// ACLs returns the rights that each part needs, for a consumer group. Write and Read on a topic or group, and Write on
+// a transactional id, bring Describe with them.
+func ACLs(topics Topics, group string) []ACL {
+	topic := func(part, name string, operations ...string) ACL {
+		return ACL{Part: part, Resource: "topic", Name: name, Operations: operations}
+	}
+	return []ACL{
+		topic("processor", topics.Outcomes, "Read", "Write"),
+		topic("processor", topics.Signals, "Read", "Write"),
+		topic("processor", topics.State, "Read", "Write"),
+		topic("processor", topics.Transitions, "Write"),
+		topic("processor", topics.Changelog, "Read", "Write"),
+		topic("processor", topics.DeadLetters, "Write"),
+		{Part: "processor", Resource: "group", Name: group, Operations: []string{"Read"}},
+		{
+			Part: "processor", Resource: "transactional-id", Name: group + "-", Prefixed: true,
+			Operations: []string{"Write"},
+		},
+
+		topic("producer", topics.Outcomes, "Write"),
+
+		topic("router", topics.State, "Read"),
+		topic("router", topics.Signals, "Write"),
+		topic("router", topics.Outcomes, "Write"),
+
+		topic("operator", topics.Outcomes, "Create", "DescribeConfigs", "Read"),
+		topic("operator", topics.Signals, "Create", "DescribeConfigs", "Read", "Write"),
+		topic("operator", topics.State, "Create", "DescribeConfigs", "Read"),
+		topic("operator", topics.Transitions, "Create", "DescribeConfigs", "Read"),
+		topic("operator", topics.Changelog, "Create", "DescribeConfigs", "Read"),
+		topic("operator", topics.DeadLetters, "Create", "DescribeConfigs", "Read"),
+	}
+}
