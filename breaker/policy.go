@@ -53,6 +53,7 @@ type Policy struct {
 	roles    []Role                              // By kind.
 	weights  [][severities][evaluatorTypes]int64 // By kind, in thousandths; of failures alone.
 	counters []counter                           // What the rules count, each once however many rules share it.
+	slots    int                                 // Counters that keep something.
 }
 
 const (

@@ -1,0 +1,102 @@
+package processor
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// circuit is all that is known of one circuit in one life.
+type circuit struct {
+	name     string
+	policies *breaker.Policies
+	policy   *breaker.Policy // By which it is judged; always one of policies.
+
+	breaker    breaker.Breaker
+	counts     breaker.Counts
+	recent     recent
+	notCounted schemas.NotCounted // Since the last change.
+
+	born      time.Time
+	last      time.Time // When its last record came.
+	sequence  int64
+	trigger   schemas.Trigger
+	inputs    schemas.Inputs
+	clamped   bool
+	forgotten bool // By the sweep: nothing is left of it but to say so.
+}
+
+// newCircuit returns a circuit that begins its life.
+func newCircuit(name string, policies *breaker.Policies, at time.Time) *circuit {
+	policy := policies.For(name)
+	return &circuit{name: name, policies: policies, policy: policy, counts: breaker.NewCounts(policy), born: at}
+}
+
+// cloneInto makes to a copy that shares nothing that changes, in the memory that to has.
+func (c *circuit) cloneInto(to *circuit) {
+	counts, ids := to.counts, to.recent.ids
+	*to = *c
+	to.counts = counts
+	c.counts.CloneInto(&to.counts)
+	to.recent.ids = append(ids[:0], c.recent.ids...)
+}
+
+// rebind brings the circuit under the policies now in force. What it has counted stays where it still counts.
+func (c *circuit) rebind(policies *breaker.Policies) {
+	policy := policies.For(c.name)
+	c.counts = c.counts.Rebind(c.policies, c.policy, policies, policy)
+	c.policies, c.policy = policies, policy
+}
+
+// idle tells whether the circuit is forgotten when its next record comes at that time.
+func (c *circuit) idle(at time.Time, after time.Duration) bool {
+	return at.Sub(c.last) >= after && c.breaker.Phase == schemas.Closed &&
+		c.breaker.Override.Mode == schemas.NoMode && c.counts.Degraded == nil
+}
+
+// state returns the record of the circuit as it is.
+func (c *circuit) state() schemas.State {
+	b := &c.breaker
+	s := schemas.State{
+		Circuit: c.name, State: b.State(), Previous: b.Previous, Epoch: b.Epoch, Sequence: c.sequence, Born: c.born,
+		ChangedAt: b.ChangedAt, RetryAt: b.RetryAt, Enforced: c.policy.Enforce, Attempt: b.Attempt, Cause: b.Cause,
+		Degraded: c.counts.Degraded, Leases: b.Leases, Probe: b.Probe, Ramp: b.Ramp,
+		Policy: c.policy.Name, PolicyVersion: c.policies.Version, Trigger: c.trigger, Inputs: c.inputs, Clamped: c.clamped,
+	}
+	s.Probe.Concurrency = c.policy.HalfOpen.Concurrency
+	if b.Override.Mode != schemas.NoMode {
+		o := b.Override
+		s.Override = &o
+	}
+	return s
+}
+
+// recentIDs is how many different ids a circuit remembers.
+const recentIDs = 64
+
+// recent are the hashes of the newest ids, oldest at next once all places are taken.
+type recent struct {
+	ids  []uint64
+	next uint8
+}
+
+// seen tells whether an id is among the newest, and remembers it where it is not. An empty id is nobody's.
+func (r *recent) seen(id string) bool {
+	if id == "" {
+		return false
+	}
+	h := xxhash.Sum64String(id)
+	if slices.Contains(r.ids, h) {
+		return true
+	}
+	if len(r.ids) < recentIDs {
+		r.ids = append(r.ids, h)
+		return false
+	}
+	r.ids[r.next] = h
+	r.next = (r.next + 1) % recentIDs
+	return false
+}

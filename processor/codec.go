@@ -1,0 +1,115 @@
+package processor
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fusebox-project/fusebox/breaker"
+)
+
+// ValueVersion is the version of the form in which circuits are stored.
+const ValueVersion = 1
+
+// ErrNewerValue is returned for a value that a newer version of Fusebox wrote.
+var ErrNewerValue = errors.New("written by a newer version of Fusebox")
+
+// head is the beginning of a value: what is needed without reading all of it. Its width is fixed.
+type head struct {
+	version uint8
+	moved   bool
+	last    time.Time
+	policy  uint64 // The version of the policies, as a number.
+}
+
+const headSize = 1 + 1 + 8 + 8
+
+// append appends the circuit as bytes for the changelog and the store.
+func (c *circuit) append(b []byte) []byte {
+	moved := byte(0)
+	if c.moved() {
+		moved = 1
+	}
+	b = append(b, ValueVersion, moved)
+	b = binary.BigEndian.AppendUint64(b, uint64(c.last.UnixMilli()))
+	b = binary.BigEndian.AppendUint64(b, c.policies.Number())
+	for _, n := range [...]int64{
+		c.inputs.Outcomes, c.inputs.Signals, c.born.UnixMilli(), c.sequence,
+		c.notCounted.Stale, c.notCounted.Neutral, c.notCounted.Duplicate, c.notCounted.Late,
+	} {
+		b = binary.AppendVarint(b, n)
+	}
+	b = append(b, uint8(len(c.recent.ids)), c.recent.next)
+	for _, id := range c.recent.ids {
+		b = binary.BigEndian.AppendUint64(b, id)
+	}
+	b = c.breaker.AppendBinary(b)
+	return c.counts.AppendBinary(b, c.policies, c.policy)
+}
+
+func readHead(value []byte) (head, error) {
+	if len(value) == 0 {
+		return head{}, errors.New("empty value")
+	}
+	h := head{version: value[0]}
+	if h.version > ValueVersion {
+		return h, fmt.Errorf("value of version %d, this one reads up to %d: %w", h.version, ValueVersion, ErrNewerValue)
+	}
+	if h.version == 0 || len(value) < headSize {
+		return h, fmt.Errorf("value of version %d with %d bytes is corrupt", h.version, len(value))
+	}
+	h.moved = value[1] != 0
+	h.last = time.UnixMilli(int64(binary.BigEndian.Uint64(value[2:]))).UTC()
+	h.policy = binary.BigEndian.Uint64(value[10:])
+	return h, nil
+}
+
+// decode reads a circuit under the policies now in force.
+func decode(name string, value []byte, policies *breaker.Policies) (*circuit, error) {
+	h, err := readHead(value)
+	if err != nil {
+		return nil, err
+	}
+	c := &circuit{name: strings.Clone(name), policies: policies, policy: policies.For(name), last: h.last}
+	b, born := value[headSize:], int64(0)
+	for _, n := range [...]*int64{
+		&c.inputs.Outcomes, &c.inputs.Signals, &born, &c.sequence,
+		&c.notCounted.Stale, &c.notCounted.Neutral, &c.notCounted.Duplicate, &c.notCounted.Late,
+	} {
+		v, width := binary.Varint(b)
+		if width <= 0 {
+			return nil, errors.New("value is cut short")
+		}
+		*n, b = v, b[width:]
+	}
+	c.born = time.UnixMilli(born).UTC()
+	if b, err = c.recent.decode(b); err != nil {
+		return nil, err
+	}
+	if b, err = c.breaker.DecodeBinary(b); err != nil {
+		return nil, fmt.Errorf("breaker: %w", err)
+	}
+	if c.counts, b, err = breaker.DecodeCounts(b, policies, c.policy); err != nil {
+		return nil, fmt.Errorf("counts: %w", err)
+	}
+	if len(b) > 0 {
+		return nil, fmt.Errorf("value has %d bytes too many", len(b))
+	}
+	return c, nil
+}
+
+func (r *recent) decode(b []byte) ([]byte, error) {
+	if len(b) < 2 || b[0] > recentIDs || b[1] >= recentIDs || len(b) < 2+8*int(b[0]) {
+		return nil, errors.New("recent ids are corrupt")
+	}
+	n := int(b[0])
+	r.next = b[1]
+	b = b[2:]
+	r.ids = make([]uint64, n)
+	for i := range r.ids {
+		r.ids[i] = binary.BigEndian.Uint64(b[8*i:])
+	}
+	return b[8*n:], nil
+}

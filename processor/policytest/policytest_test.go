@@ -1,0 +1,39 @@
+package policytest_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/fusebox-project/fusebox/processor/policytest"
+)
+
+func noFiles(string) ([]byte, error) { return nil, errors.New("there is no such file") }
+
+// TestSharedScenarios runs the scenarios that come with the specification.
+func TestSharedScenarios(t *testing.T) {
+	files, _ := filepath.Glob("../../../shared/scenarios/*.yaml")
+	if len(files) == 0 {
+		t.Skip("the scenarios of the specification are not here: ../shared/scenarios is missing")
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := policytest.Read(filepath.Base(path), text, noFiles)
+		if err != nil {
+			t.Errorf("Read(%s): %v", path, err)
+			continue
+		}
+		for i := range f.Tests {
+			test := &f.Tests[i]
+			t.Run(f.Name+"/"+test.Name, func(t *testing.T) {
+				for _, failure := range test.Run(f.Name) {
+					t.Errorf("%v", failure)
+				}
+			})
+		}
+	}
+}

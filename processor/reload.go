@@ -1,0 +1,88 @@
+package processor
+
+import (
+	"time"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// Reload puts other policies in force, at the partition's clock. Circuits that are open or half-open under a policy that
+// is off, or under none, are closed; the records that say so are returned. Those that are not in memory are not looked
+// at: see NeedsReload.
+func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []schemas.State {
+	var states []schemas.State
+	old := p.policies
+	for _, s := range p.order {
+		c := s.committed
+		if s.working != nil {
+			c = s.working
+		}
+		if !c.moved() {
+			continue
+		}
+		p.policies = old
+		c = p.overlay(c.name)
+		r := Result{}
+		run := step{circuit: c, at: p.clock, result: &r}
+		c.trigger, c.inputs, c.clamped = schemas.Trigger{}, inputs, false
+		run.publish(c.breaker.Expire(p.clock, c.policy), false)
+		p.policies = policies
+		c.rebind(policies)
+		if !c.policy.Enabled {
+			run.publish(c.breaker.Disable(p.clock), true)
+		}
+		states = append(states, r.States...)
+	}
+	p.policies = policies
+	return states
+}
+
+// moved tells whether a reload may change the circuit at once.
+func (c *circuit) moved() bool {
+	return c.breaker.Phase != schemas.Closed || c.breaker.Override.Mode != schemas.NoMode
+}
+
+// Sweep forgets circuits in memory that have been idle too long by the partition's clock, at most that many, and returns
+// their names. Their next record would begin a new life in any case: the sweep only says so.
+func (p *Partition) Sweep(limit int) []string {
+	var swept []string
+	for _, s := range p.order {
+		if len(swept) == limit {
+			break
+		}
+		c := s.committed
+		if s.working != nil || !c.idle(p.clock, p.policies.For(c.name).IdleAfter) {
+			continue
+		}
+		p.overlay(c.name).forgotten = true
+		swept = append(swept, c.name)
+	}
+	return swept
+}
+
+// Ratios returns the share of accepted outcomes, and the share that reached the route at all, of those that are evidence
+// in the longest window of the circuit's policy. It reports false where the circuit is not in memory or has none.
+func (p *Partition) Ratios(name string) (acceptance, availability float64, ok bool) {
+	s := p.circuits[name]
+	if s == nil {
+		return 0, 0, false
+	}
+	c := s.committed
+	if s.working != nil {
+		c = s.working
+	}
+	return c.policy.Ratios(&c.counts)
+}
+
+// LastRecord returns when the last record of a stored circuit came.
+func LastRecord(value []byte) (time.Time, error) {
+	h, err := readHead(value)
+	return h.last, err
+}
+
+// NeedsReload tells whether a reload may change a stored circuit at once, so that it has to be in memory for it.
+func NeedsReload(value []byte) bool {
+	h, err := readHead(value)
+	return err == nil && h.moved
+}

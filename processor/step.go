@@ -1,0 +1,137 @@
+package processor
+
+import (
+	"time"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// step is one record on its way through a circuit.
+type step struct {
+	*circuit
+	at     time.Time
+	in     Input
+	result *Result
+}
+
+// Step handles one record with the timestamp `at`. A circuit that is known has to be in memory: see Resident.
+func (p *Partition) Step(at time.Time, in Input) Result {
+	r := Result{}
+	p.Advance(at)
+	r.At = p.clock
+	name := in.circuit()
+	c := p.overlay(name)
+	if c == nil {
+		if !in.creates() || in.Full && in.Outcome != nil {
+			return p.pass(r, in)
+		}
+		c = p.create(name)
+		r.Known = 1
+	}
+	r.Circuit = c.name
+	s := step{circuit: c, at: p.clock, in: in, result: &r}
+	c.trigger, c.inputs, c.clamped = in.Trigger, in.Inputs, in.Clamped
+	s.publish(c.breaker.Expire(s.at, c.policy), false)
+	if c.sequence > 0 && c.idle(s.at, c.policy.IdleAfter) {
+		c.beginAnew(p.policies, s.at)
+	}
+	if c.sequence == 0 {
+		s.publish(breaker.Touched, false)
+	}
+	s.reclaim()
+	if in.Outcome != nil {
+		r.Kind, r.Why = s.outcome(at)
+	} else {
+		s.signal()
+	}
+	c.last = s.at
+	return r
+}
+
+// pass is what becomes of a record that no circuit takes.
+func (p *Partition) pass(r Result, in Input) Result {
+	if in.Outcome == nil {
+		if in.Signal.Type == schemas.Claim {
+			r.Leases.Refused = 1
+		}
+		return r
+	}
+	r.Kind = p.policies.KindLabel(in.Outcome.Kind)
+	r.Why = OverLimit
+	return r
+}
+
+// circuit returns the name of the record's circuit.
+func (in *Input) circuit() string {
+	if in.Outcome != nil {
+		return in.Outcome.Circuit
+	}
+	return in.Signal.Circuit
+}
+
+// creates tells whether the record makes its circuit known: claims, releases and the end of an override say nothing
+// about a circuit that nobody has heard of.
+func (in *Input) creates() bool {
+	return in.Outcome != nil || in.Signal.Type == schemas.Override && in.Signal.Mode != schemas.Clear
+}
+
+// beginAnew forgets the circuit's old life.
+func (c *circuit) beginAnew(policies *breaker.Policies, at time.Time) {
+	next := newCircuit(c.name, policies, at)
+	next.trigger, next.inputs, next.clamped = c.trigger, c.inputs, c.clamped
+	*c = *next
+}
+
+// publish adds a record of the circuit to the result, where something that is published has changed, and empties the
+// counts where the circuit moved. Moves count where they are nobody's timer.
+func (s *step) publish(change breaker.Change, counts bool) {
+	if change == breaker.Same {
+		return
+	}
+	if change == breaker.Moved {
+		s.counts.Clear()
+		s.notCounted = schemas.NotCounted{}
+		if counts {
+			s.result.Moves++
+		}
+	}
+	s.sequence++
+	s.result.States = append(s.result.States, s.state())
+}
+
+// reclaim takes back the leases that have expired, in the order of their expiry.
+func (s *step) reclaim() {
+	change := breaker.Same
+	for {
+		id, expired := s.breaker.Expired(s.at)
+		if !expired {
+			break
+		}
+		s.result.Leases.Expired++
+		change = max(change, s.inconclusive(id))
+	}
+	s.publish(change, true)
+}
+
+// inconclusive frees a lease that ended without a verdict.
+func (s *step) inconclusive(id string) breaker.Change {
+	cause := s.policies.ProbeCause(s.policy, breaker.ProbesInconclusive,
+		s.breaker.Probe.Inconclusive+1, breaker.InconclusiveLimit, s.occasion(s.at, 0))
+	return s.trips(s.breaker.Inconclusive(s.at, s.name, s.policy, id, cause), cause)
+}
+
+// trips notes the cause where a change opened the circuit.
+func (s *step) trips(change breaker.Change, cause *schemas.Cause) breaker.Change {
+	if change == breaker.Moved && s.breaker.Phase == schemas.Open {
+		s.result.Tripped = cause
+	}
+	return change
+}
+
+func (s *step) occasion(t time.Time, kind uint8) breaker.Occasion {
+	return breaker.Occasion{
+		At: s.at, Time: t, Outcome: s.in.Outcome, Kind: kind,
+		Partition: s.in.Trigger.Partition, Offset: s.in.Trigger.Offset, NotCounted: s.notCounted,
+	}
+}

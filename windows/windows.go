@@ -1,0 +1,247 @@
+// Package windows keeps what happened lately: tallies of outcomes, in cells of time or record by record.
+//
+// A Window by time is exact to the millisecond while it holds at most 128 distinct times, and never errs by more than
+// a sixtieth of its length, at the old edge only, towards counting. A Window of the last N outcomes is always exact.
+// The package knows no rules and reads no clock.
+package windows
+
+import "time"
+
+// MaxCells is the number of distinct times that a window by time can hold.
+const MaxCells = 128
+
+// Tally is what one record adds up to. Weight is in thousandths. Measure is what the window's rule compares: the
+// number of matching outcomes, of slow ones, or a sum. What does not match has neither weight nor measure.
+type Tally struct {
+	Kind    uint8
+	Matched bool
+	Count   int64
+	Weight  int64
+	Measure int64
+}
+
+// Window holds the tallies of a stretch of time, or of the last N outcomes. Its zero value is not usable: see New and
+// NewLast. It is not safe for concurrent use.
+type Window struct {
+	span    int64   // Milliseconds; of a window by time.
+	last    int64   // Outcomes; of a window by number, else 0.
+	shift   uint8   // Cells are 1<<shift milliseconds wide.
+	cells   int     // Distinct cells among the entries.
+	head    int     // The first entry in use.
+	entries []entry // By cell, then kind; of a window by number in the log's order.
+	total   entry   // Count, weight and measure of all entries.
+}
+
+// entry is a cell's tally of one kind; in a window by number one record's.
+type entry struct {
+	cell    int64 // Unix milliseconds >> shift.
+	count   int64
+	weight  int64
+	measure int64
+	first   uint32 // Milliseconds from the cell's start to its oldest match.
+	kind    uint8
+	matched bool
+}
+
+// New returns an empty window of a length of time, from 1 ms to 366 days.
+func New(span time.Duration) Window { return Window{span: span.Milliseconds()} }
+
+// NewLast returns an empty window of the last n outcomes.
+func NewLast(n int64) Window { return Window{last: n} }
+
+// Add enters a record of time t when the clock stands at `at`. It moves the window forward, never back. A record that
+// is older than the window moves it too but leaves no trace.
+func (w *Window) Add(at, t time.Time, x Tally) {
+	if w.last > 0 {
+		w.addLast(t.UnixMilli(), x)
+		return
+	}
+	oldest, ms := at.UnixMilli()-w.span, t.UnixMilli()
+	w.drop(oldest)
+	cell := ms >> w.shift
+	if w.newest(cell) < oldest {
+		return
+	}
+	w.total.add(&x)
+	e := w.place(cell, x.Kind)
+	e.add(&x)
+	if first := uint32(ms - cell<<w.shift); x.Matched && (!e.matched || first < e.first) {
+		e.first, e.matched = first, true
+	}
+	for w.cells > MaxCells {
+		w.widen()
+	}
+}
+
+// Clear empties the window.
+func (w *Window) Clear() {
+	w.entries, w.head, w.cells, w.shift, w.total = w.entries[:0], 0, 0, 0, entry{}
+}
+
+// Count returns the number of outcomes in the window, as of the last Add.
+func (w *Window) Count() int64 { return w.total.count }
+
+// Weight returns the sum of their weights in thousandths.
+func (w *Window) Weight() int64 { return w.total.weight }
+
+// Measure returns the sum of their measures.
+func (w *Window) Measure() int64 { return w.total.measure }
+
+// Len returns the number of cells, or of records in a window by number.
+func (w *Window) Len() int { return w.cells }
+
+// Each calls yield with the tallies of the window, oldest first.
+func (w *Window) Each(yield func(Tally)) {
+	for i := range w.entries[w.head:] {
+		e := &w.entries[w.head+i]
+		yield(Tally{Kind: e.kind, Matched: e.matched, Count: e.count, Weight: e.weight, Measure: e.measure})
+	}
+}
+
+// Since returns the time of the oldest matching outcome, and whether there is one.
+func (w *Window) Since() (time.Time, bool) {
+	oldest, found := int64(0), false
+	for i := range w.entries[w.head:] {
+		e := &w.entries[w.head+i]
+		if ms := e.cell<<w.shift + int64(e.first); e.matched && (!found || ms < oldest) {
+			oldest, found = ms, true
+		}
+	}
+	return time.UnixMilli(oldest).UTC(), found
+}
+
+// Holds tells whether an outcome of time t that entered the window is still in it.
+func (w *Window) Holds(t time.Time) bool {
+	if w.cells == 0 {
+		return false
+	}
+	return t.UnixMilli()>>w.shift >= w.entries[w.head].cell
+}
+
+// CloneInto makes to a copy that shares nothing with w, in the memory that to has.
+func (w *Window) CloneInto(to *Window) {
+	entries := append(to.entries[:0], w.entries[w.head:]...)
+	*to = *w
+	to.entries, to.head = entries, 0
+}
+
+// newest returns the newest millisecond of a cell.
+func (w *Window) newest(cell int64) int64 { return (cell+1)<<w.shift - 1 }
+
+// drop drops the cells whose newest millisecond is older than the given one.
+func (w *Window) drop(oldest int64) {
+	for w.cells > 0 && w.newest(w.entries[w.head].cell) < oldest {
+		w.dropCell()
+	}
+	if w.cells == 0 {
+		w.Clear()
+	}
+}
+
+func (w *Window) dropCell() {
+	cell := w.entries[w.head].cell
+	for w.head < len(w.entries) && w.entries[w.head].cell == cell {
+		w.forget(&w.entries[w.head])
+		w.head++
+	}
+	w.cells--
+}
+
+// place returns the entry of a cell and kind, which it makes where there is none.
+func (w *Window) place(cell int64, kind uint8) *entry {
+	i := len(w.entries)
+	for i > w.head && w.entries[i-1].after(cell, kind) {
+		i--
+		if len(w.entries)-i == 8 { // Far out of order: search.
+			i = w.head + w.search(cell, kind)
+			break
+		}
+	}
+	if i > w.head && w.entries[i-1].cell == cell && w.entries[i-1].kind == kind {
+		return &w.entries[i-1]
+	}
+	known := i > w.head && w.entries[i-1].cell == cell || i < len(w.entries) && w.entries[i].cell == cell
+	if !known {
+		w.cells++
+	}
+	return w.insert(i, entry{cell: cell, kind: kind})
+}
+
+// search returns the number of entries in use that are not after a cell and kind.
+func (w *Window) search(cell int64, kind uint8) int {
+	lo, hi := 0, len(w.entries)-w.head
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if w.entries[w.head+mid].after(cell, kind) {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo
+}
+
+// insert puts an entry at index i. It takes back the room of dropped entries before it asks for more memory, which
+// keeps a window in steady use free of allocation.
+func (w *Window) insert(i int, e entry) *entry {
+	if len(w.entries) == cap(w.entries) {
+		if w.head > 0 && w.head*4 >= len(w.entries) {
+			i -= w.head
+			w.entries = append(w.entries[:0], w.entries[w.head:]...)
+			w.head = 0
+		} else {
+			grown := make([]entry, len(w.entries), len(w.entries)+max(4, len(w.entries)/4))
+			copy(grown, w.entries)
+			w.entries = grown
+		}
+	}
+	w.entries = append(w.entries, e)
+	if last := len(w.entries) - 1; i < last {
+		copy(w.entries[i+1:], w.entries[i:last])
+		w.entries[i] = e
+	}
+	return &w.entries[i]
+}
+
+// widen makes cells twice as wide: neighbours merge.
+func (w *Window) widen() {
+	used := w.entries[w.head:]
+	for i := range used {
+		e := &used[i]
+		e.first += uint32(e.cell&1) << w.shift
+		e.cell >>= 1
+		for j := i; j > 0 && used[j-1].after(used[j].cell, used[j].kind); j-- {
+			used[j-1], used[j] = used[j], used[j-1]
+		}
+	}
+	w.shift++
+	n := w.head
+	w.cells = 0
+	for i := range used {
+		switch {
+		case i > 0 && used[i].cell == w.entries[n-1].cell && used[i].kind == w.entries[n-1].kind:
+			w.entries[n-1].merge(&used[i])
+			continue
+		case i == 0 || used[i].cell != w.entries[n-1].cell:
+			w.cells++
+		}
+		w.entries[n] = used[i]
+		n++
+	}
+	w.entries = w.entries[:n]
+}
+
+// forget takes an entry out of the totals. A total that has reached the greatest number is counted anew.
+func (w *Window) forget(e *entry) {
+	if max(w.total.count, w.total.weight, w.total.measure) < greatest {
+		w.total.count -= e.count
+		w.total.weight -= e.weight
+		w.total.measure -= e.measure
+		return
+	}
+	*e = entry{cell: e.cell}
+	w.total = entry{}
+	for i := range w.entries[w.head:] {
+		w.total.merge(&w.entries[w.head+i])
+	}
+}
