@@ -198,31 +198,31 @@ func (d dice) extent(r *Rule) {
 // repair lowers the thresholds that no outcome can reach, and drops selectors with which nothing weighs anything.
 func (p *Policies) repair() {
 	for i := range p.Policies {
-		policy := &p.Policies[i]
-		for j := range policy.Rules {
-			r := &policy.Rules[j]
-			if r.Type == Ratio && policy.greatest(*p, *r) == 0 {
-				r.Kinds, r.Severity, r.Evaluators = nil, "", nil
-			}
-			if r.Type == Ratio {
-				r.Threshold = min(r.Threshold, policy.greatest(*p, *r)*1_000)
-			}
+		for j := range p.Policies[i].Rules {
+			p.repairRule(&p.Policies[i], &p.Policies[i].Rules[j])
 		}
 	}
+}
+
+func (p *Policies) repairRule(policy *Policy, r *Rule) {
+	if r.Type != Ratio {
+		return
+	}
+	if policy.greatest(*p, *r) == 0 {
+		r.Kinds, r.Severity, r.Evaluators = nil, "", nil
+	}
+	r.Threshold = min(r.Threshold, policy.greatest(*p, *r)*1_000)
 }
 
 // greatest returns the greatest weight that an outcome can have for the rule, in thousandths.
 func (p *Policy) greatest(all Policies, r Rule) int64 {
 	var greatest int64
+	r.ReasonCodes = nil
 	for _, kind := range slices.Concat(nine, all.Kinds) {
-		for _, severity := range severities {
-			for _, evaluator := range evaluators {
-				o := seenOutcome{kind: kind, severity: severity, evaluator: evaluator, role: p.role(kind)}
-				r.ReasonCodes = nil
-				if r.sees(o) && r.selects(o) {
-					greatest = max(greatest, r.tally(p, o).weight)
-				}
-			}
+		for i := range len(severities) * len(evaluators) {
+			o := seenOutcome{kind: kind, role: p.role(kind)}
+			o.severity, o.evaluator = severities[i%len(severities)], evaluators[i/len(severities)]
+			greatest = max(greatest, r.tally(p, o).weight)
 		}
 	}
 	return greatest

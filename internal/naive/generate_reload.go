@@ -1,5 +1,7 @@
 package naive
 
+import "slices"
+
 // reloaded returns the policies with one thing changed in a policy, most often the first, or something else entirely.
 func (d dice) reloaded(p Policies) Policies {
 	p = p.clone()
@@ -47,12 +49,7 @@ func (d dice) changeRules(p *Policy, kinds []string) {
 	case 0:
 		*r = d.rule(r.Name, false, kinds)
 	case 1:
-		r.Name = "renamed"
-		for j := range p.Rules {
-			if j != i && p.Rules[j].Name == r.Name {
-				r.Name = "renamed-twice"
-			}
-		}
+		r.Name = map[bool]string{false: "renamed", true: "renamed-twice"}[p.has("renamed")]
 	case 2:
 		if r.Threshold > 1_000_000 && r.Type != Ratio {
 			r.Threshold -= 1_000_000
@@ -68,4 +65,8 @@ func (d dice) changeRules(p *Policy, kinds []string) {
 			p.Rules = append(p.Rules[:i], p.Rules[i+1:]...)
 		}
 	}
+}
+
+func (p *Policy) has(rule string) bool {
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Name == rule })
 }

@@ -2,6 +2,7 @@ package naive_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"testing"
 
@@ -50,10 +51,8 @@ func TestGenerateMeetsEverything(t *testing.T) {
 	met := map[string]int{}
 	for seed := range uint64(seeds) {
 		p, steps := naive.Generate(seed)
-		for event, happened := range events(p, steps) {
-			if happened {
-				met[event]++
-			}
+		for event := range events(p, steps) {
+			met[event]++
 		}
 	}
 	for event, percent := range want {
@@ -71,9 +70,7 @@ func events(p naive.Policies, steps []naive.Step) map[string]bool {
 	types := map[string]string{}
 	learn := func(p naive.Policies) {
 		for _, policy := range p.Policies {
-			for _, rule := range policy.Rules {
-				types[rule.Name] = rule.Type
-			}
+			learnRules(types, policy.Rules)
 		}
 	}
 	learn(p)
@@ -97,8 +94,14 @@ func events(p naive.Policies, steps []naive.Step) map[string]bool {
 		met[seen.Why], met[seen.State] = true, true
 		changes(met, step, was, seen)
 	}
-	delete(met, "")
+	maps.DeleteFunc(met, func(event string, happened bool) bool { return event == "" || !happened })
 	return met
+}
+
+func learnRules(types map[string]string, rules []naive.Rule) {
+	for _, rule := range rules {
+		types[rule.Name] = rule.Type
+	}
 }
 
 // changes names what is to be seen by what was before the step and what is after it.

@@ -1,5 +1,7 @@
 package naive
 
+import "slices"
+
 // Policies is a policy file.
 type Policies struct {
 	Kinds    []string
@@ -137,10 +139,9 @@ func (s settings) over(k Knobs) settings {
 func (p Policies) find(circuit string) (*Policy, settings) {
 	base := standard().over(p.Defaults)
 	for i := range p.Policies {
-		for _, glob := range p.Policies[i].Match {
-			if matches(glob, circuit) {
-				return &p.Policies[i], base.over(p.Policies[i].Knobs)
-			}
+		matching := func(glob string) bool { return matches(glob, circuit) }
+		if slices.ContainsFunc(p.Policies[i].Match, matching) {
+			return &p.Policies[i], base.over(p.Policies[i].Knobs)
 		}
 	}
 	return nil, base
@@ -161,3 +162,10 @@ func matches(glob, s string) bool {
 func (p *Policy) live() bool { return p != nil && (p.Enabled == nil || *p.Enabled) }
 
 func (p *Policy) enforced() bool { return p == nil || p.Enforce == nil || *p.Enforce }
+
+func (p *Policy) rules() []Rule {
+	if p == nil {
+		return nil
+	}
+	return p.Rules
+}

@@ -3,7 +3,9 @@ package naive_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -19,6 +21,13 @@ func TestSharedScenarios(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Skip("no ../shared/scenarios beside the project")
 	}
+	runFiles(t, files)
+}
+
+// TestRows goes through the table of the machine, with numbers worked out by hand.
+func TestRows(t *testing.T) { runFiles(t, []string{"testdata/rows.yaml"}) }
+
+func runFiles(t *testing.T, files []string) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -28,7 +37,8 @@ func TestSharedScenarios(t *testing.T) {
 	}
 }
 
-// runPolicyTests runs every test of every document of a file of policy tests against the model.
+// runPolicyTests runs every test of every document of a file of policy tests against the model, and returns how many
+// steps that were.
 func runPolicyTests(t *testing.T, name string, text []byte) int {
 	steps := 0
 	documents := yaml.NewDecoder(bytes.NewReader(text))
@@ -41,14 +51,19 @@ func runPolicyTests(t *testing.T, name string, text []byte) int {
 		if err != nil {
 			t.Fatalf("read %s: %v", name, err)
 		}
-		r := reader{t}
-		r.known(doc, "policy", "tests")
-		for _, test := range r.items(doc["tests"]) {
-			t.Run(name+"/"+r.text(test["name"]), func(t *testing.T) {
-				steps += runPolicyTest(reader{t}, doc, test)
-			})
-		}
+		reader{t}.known(doc, "policy", "tests")
+		steps += runDocument(t, name, doc)
 	}
+}
+
+func runDocument(t *testing.T, name string, doc tree) int {
+	steps := 0
+	for _, test := range (reader{t}).items(doc["tests"]) {
+		t.Run(fmt.Sprint(name, "/", test["name"]), func(t *testing.T) {
+			steps += runPolicyTest(reader{t}, doc, test)
+		})
+	}
+	return steps
 }
 
 func runPolicyTest(r reader, doc, test tree) int {
@@ -61,13 +76,22 @@ func runPolicyTest(r reader, doc, test tree) int {
 	items := r.items(test["steps"])
 	for i, item := range items {
 		seen := model.Step(r.step(item, r.text(test["circuit"])))
-		for key, want := range r.tree(item["expect"]) {
-			if got := r.got(seen, key, want); !r.same(key, got, want) {
-				r.t.Errorf("step %d %v: %s = %v, want %v", i+1, item, key, got, want)
-			}
+		for _, fault := range r.faults(seen, r.tree(item["expect"])) {
+			r.t.Errorf("step %d %v: %s", i+1, item, fault)
 		}
 	}
 	return len(items)
+}
+
+// faults says where the model does not see what is wanted.
+func (r reader) faults(seen naive.Seen, expect tree) []string {
+	var faults []string
+	for key, want := range expect {
+		if got := r.got(seen, key, want); !r.same(key, got, want) {
+			faults = append(faults, fmt.Sprintf("%s = %v, want %v", key, got, want))
+		}
+	}
+	return faults
 }
 
 // got returns what the model says of a key of `expect`, in the form in which it is wanted.
@@ -130,19 +154,17 @@ func (r reader) same(key string, got, want any) bool {
 		}
 		return got != nil && *got == *r.scaled(want, 1)
 	case map[string]int64:
+		wanted := map[string]int64{}
 		for kind, n := range r.tree(want) {
-			if got[kind] != *r.scaled(n, 1) {
-				return false
-			}
+			wanted[kind] = *r.scaled(n, 1)
 		}
-		return len(got) == len(r.tree(want))
+		return maps.Equal(got, wanted)
 	case map[string]string:
+		wanted := maps.Clone(got)
 		for circuit, state := range r.tree(want) {
-			if got[circuit] != state {
-				return false
-			}
+			wanted[circuit] = r.text(state)
 		}
-		return true
+		return maps.Equal(got, wanted)
 	}
 	return r.sameNumber(got, want)
 }

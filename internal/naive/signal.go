@@ -65,11 +65,9 @@ func (c *circuit) override(at int64, o Override, live bool) {
 // reload brings new policies to a circuit, of which p and s are its own.
 func (c *circuit) reload(at int64, all Policies, p *Policy, s settings) {
 	kept := map[string]*window{}
-	if p != nil {
-		for _, r := range p.Rules {
-			if w := c.windows[r.key(all, s)]; w != nil {
-				kept[r.key(all, s)] = w
-			}
+	for _, r := range p.rules() {
+		if w := c.windows[r.key(all, s)]; w != nil {
+			kept[r.key(all, s)] = w
 		}
 	}
 	c.windows = kept
