@@ -22,6 +22,8 @@ Data goes to stdout, everything else to stderr. Configuration is by environment,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	},
+		newEmitCommand(), newStatusCommand(), newWatchCommand(), newOverrideCommand(),
+		newTopicsCommand(), newPolicyCommand(),
 		newVersionCommand(),
 	)
 	markRuns(root)

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+func newEmitCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "emit [FILE...]",
+		Short: "Send recorded outcomes, JSON lines from files or stdin, to the outcomes topic",
+		Long: `Send outcomes, one JSON object a line, to the outcomes topic, and wait until the brokers have them. A line that is no
+outcome is refused: said with its number and what is wrong, and the rest goes on; the exit status is then 3.
+Empty lines are skipped.
+
+Without --retime lines are sent as they are, as fast as possible. Recorded times that lie further back than the
+policy's windows are then not counted ("late"), and only show how they are told apart.
+
+With --retime the first line happens now and every other as long after it as was recorded, or with --speed N in an Nth
+of that time; each is sent at its time, and all times are rewritten so. A line without a time goes with the one before.
+latency_ms stays as recorded, with --speed too: a call is then as long as it was, though calls follow each other
+faster, so that more of them began before a circuit's last change and count as stale.`,
+		Example: `  fusebox emit < outcomes.jsonl
+  fusebox emit --retime --speed 20 recorded.jsonl`,
+	}
+	retime := cmd.Flags().Bool("retime", false, "move recorded times to now and keep the gaps between them")
+	speed := cmd.Flags().Float64("speed", 1, "with --retime: shorten the gaps by this `factor`")
+	asJSON := addJSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		if cmd.Flags().Changed("speed") && !*retime {
+			return usageErrorf("--speed needs --retime")
+		}
+		if !(*speed > 0) || *speed > 1e6 {
+			return usageErrorf("--speed %v: want a number above 0, at most 1000000", *speed)
+		}
+		c, err := loadToolConfig()
+		if err != nil {
+			return err
+		}
+		e := &emitter{out: cmd.ErrOrStderr(), topic: c.topics().Outcomes}
+		if *retime {
+			e.pace = &pacer{speed: *speed}
+		}
+		return e.run(cmd, c, files, *asJSON)
+	}
+	return cmd
+}
+
+// run emits what the command names and prints the summary.
+func (e *emitter) run(cmd *cobra.Command, c config, files []string, asJSON bool) error {
+	ctx := cmd.Context()
+	inputs, total, err := openInputs(cmd.InOrStdin(), files)
+	if err != nil {
+		return err
+	}
+	defer inputs.close()
+	client, err := c.dial(ctx, []string{e.topic}, kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordDeliveryTimeout(time.Minute))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	e.client, e.bar = client, newBar(e.out, total)
+	began := time.Now()
+	err = e.emit(ctx, inputs)
+	summary := e.summary(time.Since(began))
+	if err := summary.print(cmd.OutOrStdout(), asJSON); err != nil {
+		return err
+	}
+	switch {
+	case err != nil:
+		return err
+	case summary.Failed > 0:
+		return fmt.Errorf("%d outcomes were not acknowledged", summary.Failed)
+	case summary.Refused > 0:
+		return foundProblems()
+	}
+	return nil
+}
+
+// emit sends every line of every input and waits for the brokers to have them.
+func (e *emitter) emit(ctx context.Context, inputs inputs) error {
+	for _, input := range inputs {
+		if err := e.lines(ctx, input); err != nil {
+			return errors.Join(err, e.client.Flush(context.WithoutCancel(ctx)))
+		}
+	}
+	if err := e.client.Flush(ctx); err != nil {
+		return fmt.Errorf("wait for the brokers: %w", err)
+	}
+	return nil
+}
+
+// input is one stream of lines.
+type input struct {
+	name string // For what is said of its lines: "" of stdin, or "FILE: ".
+	io.ReadCloser
+}
+
+type inputs []input
+
+// openInputs opens the files, all or none, or takes stdin where there are none. It returns their size in bytes, or
+// -1 where nobody knows it.
+func openInputs(stdin io.Reader, files []string) (inputs, int64, error) {
+	if len(files) == 0 {
+		return inputs{{"", io.NopCloser(stdin)}}, -1, nil
+	}
+	var opened inputs
+	var total int64
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			opened.close()
+			return nil, 0, usageErrorf("%w", err)
+		}
+		opened = append(opened, input{filepath.Base(name) + ": ", file})
+		stat, err := file.Stat()
+		if err != nil || !stat.Mode().IsRegular() || total < 0 {
+			total = -1
+			continue
+		}
+		total += stat.Size()
+	}
+	return opened, total, nil
+}
+
+func (in inputs) close() {
+	for _, i := range in {
+		i.Close()
+	}
+}
+
+// emitted is the summary of a run.
+type emitted struct {
+	Sent    int64   `json:"sent"`
+	Refused int64   `json:"refused"`
+	Failed  int64   `json:"failed"` // Sent, and not acknowledged.
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"rate"` // Sent a second.
+}
+
+func (s emitted) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return writeJSON(w, s)
+	}
+	_, err := fmt.Fprintf(w, "sent %d, refused %d, in %.2f s (%.0f a second)\n", s.Sent, s.Refused, s.Seconds, s.Rate)
+	return err
+}
+
+// newBar returns a progress bar over so many bytes, which is seen only on a terminal and after the first second.
+func newBar(w io.Writer, total int64) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(isTerminal(w)), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetDescription("emit"), progressbar.OptionThrottle(time.Second),
+		progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// happening says in words what a record of a circuit tells, given the record before it, nil where that is not known.
+func happening(before, s *schemas.State) string {
+	if before == nil {
+		before = &schemas.State{State: s.Previous, Epoch: s.Epoch - 1}
+		if s.Probe != (schemas.Probe{Concurrency: s.Probe.Concurrency}) || len(s.Leases) > 0 || s.Degraded != nil {
+			before.State, before.Epoch = s.State, s.Epoch
+		}
+	}
+	switch {
+	case s.Override != nil && before.Override == nil || s.Epoch != before.Epoch && s.Override != nil:
+		return fmt.Sprintf("%s -> %s by %s", before.State, s.State, s.Override.Actor)
+	case granted(before, s) != nil && s.State != before.State:
+		return fmt.Sprintf("%s -> %s, probe to %s", before.State, s.State, granted(before, s).Holder)
+	case s.State != before.State:
+		return fmt.Sprintf("%s -> %s", before.State, s.State)
+	case s.Epoch != before.Epoch:
+		return fmt.Sprintf("%s again", s.State)
+	case s.Override == nil && before.Override != nil:
+		return "override ended"
+	case s.Degraded != nil && before.Degraded == nil:
+		return "degraded"
+	case s.Degraded == nil && before.Degraded != nil:
+		return "no longer degraded"
+	case granted(before, s) != nil:
+		return "probe to " + granted(before, s).Holder
+	case s.Probe.Successes > before.Probe.Successes:
+		return fmt.Sprintf("probe succeeded, %d so far", s.Probe.Successes)
+	case s.Probe.Failures > before.Probe.Failures:
+		return fmt.Sprintf("probe failed, %d so far", s.Probe.Failures)
+	case s.Probe.Inconclusive > before.Probe.Inconclusive:
+		return fmt.Sprintf("probe without a verdict, %d in a row", s.Probe.Inconclusive)
+	case len(s.Leases) < len(before.Leases):
+		return "probe given back"
+	case s.PolicyVersion != before.PolicyVersion:
+		return "judged by policies " + s.PolicyVersion
+	}
+	return s.State.String()
+}
+
+// granted returns a lease that the record before did not have.
+func granted(before, s *schemas.State) *schemas.Lease {
+	for i, l := range s.Leases {
+		if !slices.ContainsFunc(before.Leases, func(b schemas.Lease) bool { return b.ID == l.ID }) {
+			return &s.Leases[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// answerTime is how long override waits for a processor to show what was asked.
+const answerTime = 5 * time.Second
+
+// overrideRequest is what the command line asks for.
+type overrideRequest struct {
+	signal schemas.Signal // Without its circuit.
+	target string         // A circuit or a glob.
+	yes    bool
+	wait   time.Duration
+}
+
+func newOverrideCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "override MODE CIRCUIT|GLOB --actor A --reason R [--ttl D]",
+		Short: "Put an operator's word on the log: force_open, force_closed, disable, reset or clear",
+		Long: `Put an operator's word on the log.
+
+  force_open    routers do not call the route
+  force_closed  routers call it whatever its answers are; they are counted, and no rule acts
+  disable       routers call it and nothing is counted
+  reset         closed, as if it had never tripped, and no override
+  clear         end the override that is in force; nothing else changes
+
+A glob is first shown as the circuits it means among those that are known, and asked about; --yes goes on unasked.`,
+		Example: `  fusebox override force_open submission-extraction:gpt-primary:v4 --actor ann --reason "provider incident" --ttl 30m
+  fusebox override clear "submission-extraction:*" --actor ann --reason "incident is over" --yes`,
+		Args: cobra.ExactArgs(2),
+	}
+	request := overrideRequest{signal: schemas.Signal{Type: schemas.Override}}
+	flags := cmd.Flags()
+	flags.StringVar(&request.signal.Actor, "actor", "", "who says so (required)")
+	flags.StringVar(&request.signal.Reason, "reason", "", "why; routers and status show it (required)")
+	flags.DurationVar(&request.signal.TTL, "ttl", 0, "end by itself after this long; without it, when it is cleared")
+	flags.BoolVar(&request.yes, "yes", false, "do not ask before a glob takes effect")
+	flags.DurationVar(&request.wait, "wait", answerTime, "how long to wait for a processor's answer")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := request.parse(args, flags.Changed("ttl")); err != nil {
+			return err
+		}
+		c, err := loadToolConfig()
+		if err != nil {
+			return err
+		}
+		return request.run(cmd, c)
+	}
+	return cmd
+}
+
+// parse checks the call, all of it.
+func (r *overrideRequest) parse(args []string, ttl bool) error {
+	var faults []error
+	mode, ok := schemas.ModeOf(strings.ReplaceAll(args[0], "-", "_"))
+	if !ok {
+		faults = append(faults, fmt.Errorf("%q is no mode: want force_open, force_closed, disable, reset or clear", args[0]))
+	}
+	r.signal.Mode, r.target = mode, args[1]
+	if err := schemas.CheckCircuit(r.target); err != nil {
+		faults = append(faults, fmt.Errorf("%q is no circuit: %w", r.target, err))
+	}
+	for flag, value := range map[string]string{"--actor": r.signal.Actor, "--reason": r.signal.Reason} {
+		if strings.TrimSpace(value) == "" {
+			faults = append(faults, fmt.Errorf("%s is missing", flag))
+		}
+	}
+	switch {
+	case ttl && r.signal.TTL < time.Millisecond:
+		faults = append(faults, fmt.Errorf("--ttl %v: want a positive duration, such as 30m", r.signal.TTL))
+	case ttl && (mode == schemas.Reset || mode == schemas.Clear):
+		faults = append(faults, fmt.Errorf("--ttl: %s takes none, it is over at once", mode))
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return usageErrorf("%w", errors.Join(faults...))
+}
+
+// run finds the circuits, asks if need be, sends the signals, and waits for what comes of them.
+func (r *overrideRequest) run(cmd *cobra.Command, c config) error {
+	ctx := cmd.Context()
+	topics := c.topics()
+	client, err := c.dial(ctx, []string{topics.Signals, topics.State}, kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(250*time.Millisecond))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	bounded, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	read, err := readStateTopic(bounded, client, topics.State)
+	if err != nil {
+		return err
+	}
+	circuits, err := r.circuits(read)
+	if err != nil {
+		return err
+	}
+	if r.isGlob() {
+		if err := r.confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), circuits); err != nil {
+			return err
+		}
+	}
+	sent, err := r.send(ctx, client, topics.Signals, circuits)
+	if err != nil {
+		return err
+	}
+	follow(client, topics.State, read.ends)
+	return r.await(ctx, client, cmd.OutOrStdout(), read, sent)
+}
+
+func (r *overrideRequest) isGlob() bool { return strings.ContainsAny(r.target, "*?") }
+
+// circuits returns the circuits that the target means, sorted.
+func (r *overrideRequest) circuits(read *stateTopic) ([]string, error) {
+	if !r.isGlob() {
+		return []string{r.target}, nil
+	}
+	var circuits []string
+	for name := range read.circuits {
+		if breaker.Glob(r.target).Matches(name) {
+			circuits = append(circuits, name)
+		}
+	}
+	if len(circuits) == 0 {
+		return nil, fmt.Errorf("no known circuit matches %q", r.target)
+	}
+	slices.Sort(circuits)
+	return circuits, nil
+}
+
+// confirm shows what a glob means and asks.
+func (r *overrideRequest) confirm(in io.Reader, out io.Writer, circuits []string) error {
+	fmt.Fprintf(out, "%s of %q means %d circuits:\n", r.signal.Mode, r.target, len(circuits))
+	for _, name := range circuits {
+		fmt.Fprintf(out, "  %s\n", name)
+	}
+	if r.yes {
+		return nil
+	}
+	if terminal, ok := in.(*os.File); !ok || !isTerminal(terminal) {
+		return usageErrorf("nobody can be asked here, as stdin is no terminal: say --yes to go on")
+	}
+	fmt.Fprint(out, "Go on? [y/N] ")
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was changed")
+	}
+	return nil
+}
+
+// send puts one signal for each circuit on the log and returns its records by circuit.
+func (r *overrideRequest) send(
+	ctx context.Context, client *kgo.Client, topic string, circuits []string,
+) (map[string]*kgo.Record, error) {
+	var records []*kgo.Record
+	for _, name := range circuits {
+		signal := r.signal
+		signal.Circuit = name
+		records = append(records, &kgo.Record{Topic: topic, Key: []byte(name), Value: schemas.AppendSignal(nil, &signal)})
+	}
+	sent := make(map[string]*kgo.Record)
+	for _, result := range client.ProduceSync(ctx, records...) {
+		if result.Err != nil {
+			return nil, fmt.Errorf("send %s of %s: %w", r.signal.Mode, result.Record.Key, result.Err)
+		}
+		sent[string(result.Record.Key)] = result.Record
+	}
+	return sent, nil
+}

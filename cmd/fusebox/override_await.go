@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// follow makes a client consume a topic from given offsets.
+func follow(client *kgo.Client, topic string, from map[int32]int64) {
+	offsets := make(map[int32]kgo.Offset, len(from))
+	for partition, offset := range from {
+		offsets[partition] = kgo.NewOffset().At(offset)
+	}
+	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: offsets})
+}
+
+// await waits for state records that have each signal in them, and says of each circuit what it is now. A record has
+// a signal in it if its inputs are past the signal: the record that the signal made itself may have been overtaken
+// within one transaction.
+func (r *overrideRequest) await(
+	ctx context.Context, client *kgo.Client, out io.Writer, read *stateTopic, sent map[string]*kgo.Record,
+) error {
+	bounded, cancel := context.WithTimeout(ctx, r.wait)
+	defer cancel()
+	for name := range sent {
+		if before := read.circuits[name]; r.signal.Mode == schemas.Clear && before.Override == nil {
+			fmt.Fprintf(out, "%s: has no override to clear\n", name)
+			delete(sent, name)
+		}
+	}
+	for len(sent) > 0 {
+		fetches := client.PollFetches(bounded)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if bounded.Err() != nil {
+			return r.unanswered(out, sent)
+		}
+		for record := range fetches.RecordsAll() {
+			s, err := schemas.DecodeState(record.Value)
+			signal := sent[string(record.Key)]
+			if signal == nil || err != nil || s.Inputs.Signals <= signal.Offset {
+				continue
+			}
+			delete(sent, s.Circuit)
+			now := time.Now()
+			what := s.State.String()
+			if after := next(&s, now); after != "" {
+				what += ", " + after
+			}
+			fmt.Fprintf(out, "%s: %s, epoch %d\n", s.Circuit, what, s.Epoch)
+		}
+	}
+	return nil
+}
+
+// unanswered says that the signals are on the log and nobody has shown what came of them.
+func (r *overrideRequest) unanswered(out io.Writer, sent map[string]*kgo.Record) error {
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		fmt.Fprintf(out, "%s: %s is on the log; no processor has answered in %v, it takes effect when one does\n",
+			name, r.signal.Mode, r.wait)
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/spf13/cobra"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// silence is how long no processor may be heard of before status says so; they are heard every 5 seconds.
+const silence = 30 * time.Second
+
+// statusFilter is what status was asked to show.
+type statusFilter struct {
+	match string
+	state string
+}
+
+func newStatusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status [CIRCUIT]",
+		Short: "Show the circuits and their states, worst first, or one circuit with its cause in full",
+		Long: `Show what the state topic holds, as it is now: an override that has run out has ended, a break that is over is
+"probe due". Reads Kafka alone; no processor has to run. With --json the records are printed as they are on the wire,
+one a line.`,
+		Example: `  fusebox status
+  fusebox status submission-extraction:gpt-primary:v4
+  fusebox status --state open --match "submission-*" --json`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	var filter statusFilter
+	cmd.Flags().StringVar(&filter.match, "match", "", "only circuits that match this `glob`")
+	cmd.Flags().StringVar(&filter.state, "state", "", "only circuits in this `state`, or degraded")
+	timeout := cmd.Flags().Duration("timeout", 30*time.Second, "give up when the state topic is not read by then")
+	asJSON := addJSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := filter.check(args); err != nil {
+			return err
+		}
+		read, err := readStatus(cmd.Context(), *timeout)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		if len(args) == 1 {
+			return read.printOne(cmd.OutOrStdout(), args[0], now, *asJSON)
+		}
+		circuits := read.matching(filter, now)
+		if *asJSON {
+			return printRaw(cmd.OutOrStdout(), circuits)
+		}
+		read.note(cmd.ErrOrStderr(), now)
+		return printCircuits(cmd.OutOrStdout(), circuits, now)
+	}
+	return cmd
+}
+
+// readStatus connects and reads the state topic.
+func readStatus(ctx context.Context, timeout time.Duration) (*stateTopic, error) {
+	c, err := loadToolConfig()
+	if err != nil {
+		return nil, err
+	}
+	topic := c.topics().State
+	client, err := c.dial(ctx, []string{topic})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return readStateTopic(bounded, client, topic)
+}
+
+func (f statusFilter) check(args []string) error {
+	if len(args) == 1 && f != (statusFilter{}) {
+		return usageErrorf("--match and --state are for the list; %q is one circuit", args[0])
+	}
+	states := []string{"degraded"}
+	for _, p := range schemas.Phases {
+		states = append(states, p.String())
+	}
+	if f.state != "" && !slices.Contains(states, f.state) {
+		return usageErrorf("--state %s: want one of %s", f.state, strings.Join(states, ", "))
+	}
+	return nil
+}
+
+// matching returns the circuits that the filter lets through, the worst first.
+func (s *stateTopic) matching(filter statusFilter, now time.Time) []known {
+	var selected []known
+	for name, k := range s.circuits {
+		k.State = k.At(now)
+		if filter.match != "" && !breaker.Glob(filter.match).Matches(name) {
+			continue
+		}
+		if filter.state != "" && filter.state != k.State.State.String() && (filter.state != "degraded" || k.Degraded == nil) {
+			continue
+		}
+		selected = append(selected, k)
+	}
+	slices.SortFunc(selected, func(a, b known) int {
+		return cmp.Or(cmp.Compare(badness(&a.State), badness(&b.State)), b.ChangedAt.Compare(a.ChangedAt),
+			cmp.Compare(a.Circuit, b.Circuit))
+	})
+	return selected
+}
+
+// badness orders states, the worst first.
+func badness(s *schemas.State) int {
+	order := []schemas.Phase{schemas.Open, schemas.HalfOpen, schemas.ForcedOpen}
+	if i := slices.Index(order, s.State); i >= 0 {
+		return i
+	}
+	switch {
+	case s.Degraded != nil:
+		return 3
+	case s.State == schemas.ForcedClosed:
+		return 4
+	case s.State == schemas.Disabled:
+		return 5
+	}
+	return 6
+}
+
+// note says what a reader should know of the whole, where there is anything.
+func (s *stateTopic) note(w io.Writer, now time.Time) {
+	switch {
+	case s.heartbeat.IsZero():
+		fmt.Fprintln(w, "no processor has been heard of yet: nothing counts outcomes")
+	case now.Sub(s.heartbeat) > silence:
+		fmt.Fprintf(w, "no processor has been heard of for %s: what is shown is as it was then\n", ago(now, s.heartbeat))
+	}
+}
+
+func printRaw(w io.Writer, circuits []known) error {
+	for _, k := range circuits {
+		if _, err := fmt.Fprintf(w, "%s\n", k.raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printCircuits prints one line a circuit, and a second one with the cause of those that have one.
+func printCircuits(w io.Writer, circuits []known, now time.Time) error {
+	if len(circuits) == 0 {
+		_, err := fmt.Fprintln(w, "no circuits")
+		return err
+	}
+	p := paletteFor(w)
+	rows := [][]string{{"STATE", "CIRCUIT", "EPOCH", "SINCE", ""}}
+	for _, k := range circuits {
+		rows = append(rows, []string{
+			stateWord(&k.State), k.Circuit, fmt.Sprint(k.Epoch), clock(now, k.ChangedAt), next(&k.State, now),
+		})
+	}
+	var table strings.Builder
+	err := writeTable(&table, rows, func(row, column int, cell string) string {
+		if row == 0 {
+			return p.faint(cell)
+		}
+		if column == 0 {
+			return p.state(&circuits[row-1].State, cell)
+		}
+		return cell
+	})
+	lines := strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+		if i == 0 {
+			continue
+		}
+		if why := because(&circuits[i-1].State); why != "" {
+			lines[i] += "\n" + wrap(why, widthOf(w), "  ")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, strings.Join(lines, "\n"))
+	return err
+}
+
+// printOne prints one circuit in full.
+func (s *stateTopic) printOne(w io.Writer, name string, now time.Time, asJSON bool) error {
+	k, ok := s.circuits[name]
+	if !ok {
+		return s.unknown(name)
+	}
+	if asJSON {
+		return printRaw(w, []known{k})
+	}
+	k.State = k.At(now)
+	return writeDetail(w, &k.State, s.policies, now)
+}
+
+// unknown is the error of a circuit that the topic does not hold.
+func (s *stateTopic) unknown(name string) error {
+	problem := fmt.Sprintf("%s is not known: no record is kept of it, so it is closed at epoch 0", name)
+	if near := s.near(name, 3); len(near) > 0 {
+		problem += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return errors.New(problem)
+}
+
+// near returns at most so many known names that contain the name or are few edits away, the nearest first.
+func (s *stateTopic) near(name string, most int) []string {
+	type candidate struct {
+		name  string
+		edits int
+	}
+	var found []candidate
+	for other := range s.circuits {
+		edits := levenshtein.ComputeDistance(name, other)
+		if edits <= max(2, len(name)/3) || strings.Contains(other, name) {
+			found = append(found, candidate{other, edits})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(a.name, b.name))
+	})
+	var names []string
+	for _, c := range found[:min(most, len(found))] {
+		names = append(names, c.name)
+	}
+	return names
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+func newWatchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Follow what happens to circuits, one line each, until stopped",
+		Long: `Follow the transitions topic, from now on or with --since from a time ago: changes of state, overrides, probes,
+degradations, each with why. With --json the records are printed as they are on the wire, one a line.`,
+		Example: `  fusebox watch
+  fusebox watch --since 1h --match "submission-extraction:*" --json`,
+		Args: cobra.NoArgs,
+	}
+	since := cmd.Flags().Duration("since", 0, "begin this long ago")
+	match := cmd.Flags().String("match", "", "only circuits that match this `glob`")
+	asJSON := addJSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *since < 0 {
+			return usageErrorf("--since %v: want a duration that is not negative, such as 1h", *since)
+		}
+		c, err := loadToolConfig()
+		if err != nil {
+			return err
+		}
+		w := newWatcher(cmd.OutOrStdout(), breaker.Glob(*match), *asJSON)
+		return w.follow(cmd.Context(), c, *since)
+	}
+	return cmd
+}
+
+// watcher prints records of the transitions topic.
+type watcher struct {
+	out    io.Writer
+	paint  palette
+	match  breaker.Glob
+	asJSON bool
+	last   map[string]schemas.State // What each circuit was at its last record; at most maxWatched.
+}
+
+// maxWatched bounds what a watcher remembers, to tell a probe from a transition.
+const maxWatched = 100_000
+
+func newWatcher(out io.Writer, match breaker.Glob, asJSON bool) *watcher {
+	return &watcher{out: out, paint: paletteFor(out), match: match, asJSON: asJSON, last: make(map[string]schemas.State)}
+}
+
+// follow reads until the context ends, which is no error.
+func (w *watcher) follow(ctx context.Context, c config, since time.Duration) error {
+	topic := c.topics().Transitions
+	from := kgo.NewOffset().AtEnd()
+	if since > 0 {
+		from = kgo.NewOffset().AfterMilli(time.Now().Add(-since).UnixMilli())
+	}
+	client, err := c.dial(ctx, []string{topic}, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(from),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(500*time.Millisecond))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for {
+		fetches := client.PollFetches(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if errs := fetches.Errors(); len(errs) > 0 {
+			return fmt.Errorf("read %s, partition %d: %w", errs[0].Topic, errs[0].Partition, errs[0].Err)
+		}
+		for r := range fetches.RecordsAll() {
+			if err := w.show(r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// show prints one record. What this program does not know, of a later version, it passes over.
+func (w *watcher) show(r *kgo.Record) error {
+	kind, err := schemas.TransitionKind(r.Value)
+	if err != nil {
+		return nil
+	}
+	switch kind {
+	case schemas.StateRecord:
+		if s, err := schemas.DecodeState(r.Value); err == nil && (w.match == "" || w.match.Matches(s.Circuit)) {
+			return w.showState(r, &s)
+		}
+	case schemas.SwitchRecord:
+		if s, err := schemas.DecodeSwitch(r.Value); err == nil && w.match == "" {
+			return w.showSwitch(r, &s)
+		}
+	}
+	return nil
+}
+
+// showState prints what happened to a circuit, on a line of its own however long the reason is.
+func (w *watcher) showState(r *kgo.Record, s *schemas.State) error {
+	if w.asJSON {
+		return printRaw(w.out, []known{{raw: r.Value}})
+	}
+	var before *schemas.State
+	if last, ok := w.last[s.Circuit]; ok {
+		before = &last
+	}
+	if len(w.last) < maxWatched || before != nil {
+		w.last[s.Circuit] = *s
+	}
+	line := []string{
+		w.paint.faint(clock(time.Now(), r.Timestamp)), w.paint.bold(s.Circuit),
+		w.paint.state(s, happening(before, s)), w.paint.faint(fmt.Sprintf("epoch %d", s.Epoch)),
+	}
+	if why := because(s); why != "" {
+		line = append(line, why)
+	}
+	_, err := fmt.Fprintln(w.out, strings.Join(line, "  "))
+	return err
+}
+
+// showSwitch prints that a partition is judged by other policies from now on. It belongs to no circuit.
+func (w *watcher) showSwitch(r *kgo.Record, s *schemas.PolicySwitch) error {
+	if w.asJSON {
+		return printRaw(w.out, []known{{raw: r.Value}})
+	}
+	_, err := fmt.Fprintf(w.out, "%s  policies %s judge partition %d from here on\n",
+		clock(time.Now(), r.Timestamp), s.Policies.Version, r.Partition)
+	return err
+}
