@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fusebox-project/fusebox/breaker"
+)
+
+func newPolicyCheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Say what is wrong in policy files, and where",
+		Long: `Reads policy files as 'fusebox run' would, and prints all that is wrong as file:line:column: message.
+Exit status 3 if anything is.`,
+		Example: "  fusebox policy check policies.yaml",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	asJSON := addJSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		return checkPolicies(cmd.OutOrStdout(), files, *asJSON)
+	}
+	return cmd
+}
+
+// checkedPolicies is what `fusebox policy check` says of one file.
+type checkedPolicies struct {
+	File     string        `json:"file"`
+	OK       bool          `json:"ok"`
+	Version  string        `json:"version,omitempty"`
+	Policies int           `json:"policies"`
+	Rules    int           `json:"rules"`
+	Faults   []policyFault `json:"faults"`
+}
+
+type policyFault struct {
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+}
+
+func checkPolicies(w io.Writer, files []string, asJSON bool) error {
+	all := make([]checkedPolicies, 0, len(files))
+	for _, file := range files {
+		policies, err := readPolicies(file)
+		faults, wrong := asFaults(err)
+		if err != nil && !wrong {
+			return usageErrorf("read a policy file: %w", err)
+		}
+		all = append(all, checked(file, policies, faults))
+	}
+	if asJSON {
+		if err := writeJSON(w, all); err != nil {
+			return err
+		}
+	}
+	bad := false
+	for _, c := range all {
+		bad = bad || !c.OK
+		if asJSON {
+			continue
+		}
+		if err := c.write(w); err != nil {
+			return err
+		}
+	}
+	if bad {
+		return foundProblems()
+	}
+	return nil
+}
+
+func checked(file string, policies *breaker.Policies, faults breaker.Faults) checkedPolicies {
+	c := checkedPolicies{File: file, OK: policies != nil, Faults: make([]policyFault, 0, len(faults))}
+	for _, f := range faults {
+		c.Faults = append(c.Faults, policyFault{f.Line, f.Column, f.Message})
+	}
+	if policies == nil {
+		return c
+	}
+	c.Version, c.Policies = policies.Version, len(policies.All())
+	for _, p := range policies.All() {
+		c.Rules += len(p.Rules)
+	}
+	return c
+}
+
+func (c checkedPolicies) write(w io.Writer) error {
+	p := paletteFor(w)
+	if c.OK {
+		_, err := fmt.Fprintf(w, "%s: %s, %s, %s, version %s\n", c.File, p.good("ok"),
+			count(c.Policies, "policy", "policies"), count(c.Rules, "rule", "rules"), c.Version)
+		return err
+	}
+	for _, f := range c.Faults {
+		where := p.bold(fmt.Sprintf("%s:%d:%d:", c.File, f.Line, f.Column))
+		if _, err := fmt.Fprintf(w, "%s %s\n", where, f.Message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
