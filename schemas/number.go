@@ -1,0 +1,72 @@
+package schemas
+
+// maxWhole is the greatest whole number that every JSON reader keeps exact.
+const maxWhole = 1 << 53
+
+// scale returns text, a JSON number that is not negative, times 10 to the power of places, rounded to the nearest,
+// halves up. It works on the decimal digits, so no number is bent by binary fractions. Exact says that nothing was
+// rounded. Small is false where the result is beyond maxWhole.
+func scale(text []byte, places int) (n int64, exact, small bool) {
+	mantissa, exponent := split(text)
+	point := len(mantissa)
+	for i, c := range mantissa {
+		if c == '.' {
+			point = i
+			break
+		}
+	}
+	return shift(mantissa, point+exponent+places)
+}
+
+// shift returns the number that the first so many digits of the mantissa make, zeros added where it has not as many,
+// rounded by the next digit.
+func shift(mantissa []byte, whole int) (n int64, exact, small bool) {
+	exact = true
+	i := 0
+	for _, c := range mantissa {
+		if c == '.' {
+			continue
+		}
+		switch {
+		case i < whole:
+			n = n*10 + int64(c-'0')
+		case i == whole && c >= '5':
+			n++
+			exact = false
+		case c != '0':
+			exact = false
+		}
+		if n > maxWhole {
+			return 0, false, false
+		}
+		i++
+	}
+	for ; i < whole && n > 0; i++ {
+		n *= 10
+		if n > maxWhole {
+			return 0, false, false
+		}
+	}
+	return n, exact, true
+}
+
+// split splits a JSON number at its exponent, which it bounds: no record is so long that it made a difference.
+func split(text []byte) (mantissa []byte, exponent int) {
+	const bound = 1 << 30
+	for i, c := range text {
+		if c != 'e' && c != 'E' {
+			continue
+		}
+		negative := text[i+1] == '-'
+		for _, d := range text[i+1:] {
+			if d != '-' && d != '+' {
+				exponent = min(exponent*10+int(d-'0'), bound)
+			}
+		}
+		if negative {
+			exponent = -exponent
+		}
+		return text[:i], exponent
+	}
+	return text, 0
+}
