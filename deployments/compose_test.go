@@ -71,8 +71,9 @@ func TestComposeRunsKafkaAndTwoProcessors(t *testing.T) {
 	if got, want := project.Services["kafka"].Image, "apache/kafka:4.3.1"; got != want {
 		t.Errorf("kafka runs %s, want %s", got, want)
 	}
-	if got, want := project.Services["topics"].Command, (types.ShellCommand{"topics", "create"}); !slices.Equal(got, want) {
-		t.Errorf("topics runs %v, want %v", got, want)
+	create := types.ShellCommand{"topics", "create"}
+	if got := project.Services["topics"].Command; !slices.Equal(got, create) {
+		t.Errorf("topics runs %v, want %v", got, create)
 	}
 	if got := project.Services["topics"].DependsOn["kafka"].Condition; got != types.ServiceConditionHealthy {
 		t.Errorf("topics waits for kafka to be %q, want %q", got, types.ServiceConditionHealthy)

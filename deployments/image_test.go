@@ -52,8 +52,8 @@ func TestImage(t *testing.T) {
 		}
 	})
 	t.Run("is not root and runs the processor", func(t *testing.T) {
-		got := command(t, "docker", "image", "inspect", "-f",
-			"{{.Config.User}} {{.Config.Entrypoint}} {{.Config.Cmd}} {{.Config.ExposedPorts}} {{.Config.Volumes}}", image)
+		format := "{{.Config.User}} {{.Config.Entrypoint}} {{.Config.Cmd}} {{.Config.ExposedPorts}} {{.Config.Volumes}}"
+		got := command(t, "docker", "image", "inspect", "-f", format, image)
 		want := "65532:65532 [/fusebox] [run] map[8080/tcp:{}] map[/data:{}]"
 		if strings.TrimSpace(string(got)) != want {
 			t.Errorf("the image's configuration is %s, want %s", got, want)

@@ -120,6 +120,7 @@ func alias(i int) string { return fmt.Sprintf("kafka%d", i+1) }
 // Listeners: HOST is published, INTERNAL is between brokers.
 func (k *Kafka) settings(i int) map[string]string {
 	size, isr := len(k.Brokers), (len(k.Brokers)+1)/2
+	advertised := "HOST://" + k.Brokers[i].Addr + ",INTERNAL://" + alias(i) + ":19092"
 	voters := make([]string, size)
 	for j := range voters {
 		voters[j] = fmt.Sprintf("%d@%s:9093", j+1, alias(j))
@@ -134,7 +135,7 @@ func (k *Kafka) settings(i int) map[string]string {
 		"KAFKA_INTER_BROKER_LISTENER_NAME":               "INTERNAL",
 		"KAFKA_LISTENER_SECURITY_PROTOCOL_MAP":           "CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT,HOST:PLAINTEXT",
 		"KAFKA_LISTENERS":                                "HOST://:9092,INTERNAL://:19092,CONTROLLER://:9093",
-		"KAFKA_ADVERTISED_LISTENERS":                     "HOST://" + k.Brokers[i].Addr + ",INTERNAL://" + alias(i) + ":19092",
+		"KAFKA_ADVERTISED_LISTENERS":                     advertised,
 		"KAFKA_LOG_DIRS":                                 "/var/lib/kafka/data",
 		"KAFKA_AUTO_CREATE_TOPICS_ENABLE":                "false",
 		"KAFKA_DEFAULT_REPLICATION_FACTOR":               strconv.Itoa(size),

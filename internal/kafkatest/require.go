@@ -109,8 +109,8 @@ func probeDocker() error {
 	if _, err := exec.LookPath("docker"); err != nil {
 		return errors.New("there is no docker command")
 	}
-	if out, err := exec.CommandContext(ctx, "docker", "version", "--format", "{{.Server.Version}}").Output(); err != nil {
-		return fmt.Errorf("no Docker daemon answers (%w) %s", err, out)
+	if err := exec.CommandContext(ctx, "docker", "version").Run(); err != nil {
+		return fmt.Errorf("no Docker daemon answers: docker version: %w", err)
 	}
 	return nil
 }
