@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestHandler(t *testing.T) {
+	for _, tt := range []struct {
+		name, method, path string
+		checks             []check
+		status             int
+		want               string
+	}{
+		{"live while nothing is ready", "GET", "/livez", []check{{"kafka", "no answer"}}, 200, "ok\n"},
+		{"ready", "GET", "/readyz", []check{{"kafka", ""}}, 200, "ready\n"},
+		{"not ready", "GET", "/readyz", []check{{"kafka", ""}, {"partition 3", "restoring"}}, 503, "not ready\n"},
+		{"verbose", "GET", "/readyz?verbose", []check{{"kafka", ""}, {"partition 3", "restoring, 12 records to go"}}, 503,
+			"[+] kafka: ok\n[-] partition 3: restoring, 12 records to go\nnot ready\n"},
+		{"not served yet", "GET", "/v1/circuits", nil, 404, "" +
+			`{"detail":"GET /v1/circuits is not served; GET /livez, /readyz and /metrics are",` +
+			`"status":404,"title":"not found"}` + "\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			handler := newHandler(func() []check { return tt.checks }, newRegistry(), slog.New(slog.DiscardHandler))
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, nil))
+			if got := w.Body.String(); w.Code != tt.status || got != tt.want {
+				t.Errorf("%s %s = %d %q, want %d %q", tt.method, tt.path, w.Code, got, tt.status, tt.want)
+			}
+		})
+	}
+}
+
+func TestMetricsNameTheBuild(t *testing.T) {
+	handler := newHandler(func() []check { return nil }, newRegistry(), slog.New(slog.DiscardHandler))
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{"fusebox_build_info{", "go_goroutines ", "process_start_time_seconds "} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("GET /metrics has no %q", want)
+		}
+	}
+}
+
+func TestServeLetsARequestFinish(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		cancel()
+		<-ctx.Done()
+		io.WriteString(w, "whole")
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, listener, handler, slog.New(slog.DiscardHandler)) }()
+	answer, err := http.Get("http://" + listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); string(body) != "whole" || err != nil {
+		t.Errorf("answer of a request under way at the end = %q, %v; want whole", body, err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("serve = %v, want nil after a clean end", err)
+	}
+}
