@@ -11,7 +11,7 @@ import (
 // Breaker is the machine of one circuit: a value that changes only through its methods, each a row of the table in the
 // specification. The zero value is closed at epoch 0. Methods that change it say how much: see Change.
 //
-// Causes, leases and ramps that it holds never change in place, so a copy of a Breaker is a Breaker of its own.
+// Causes, leases, ramps and overrides that it holds never change in place, so a copy of a Breaker is a Breaker of its own.
 type Breaker struct {
 	Phase     schemas.Phase // Closed, Open or HalfOpen: what holds where no override is in force.
 	Previous  schemas.Phase // What State returned before the newest change.
@@ -24,7 +24,7 @@ type Breaker struct {
 	Probe     schemas.Probe // Concurrency stays 0: it is the policy's.
 	Leases    []schemas.Lease
 	Ramp      []schemas.RampStep
-	Override  schemas.OverrideInForce // Mode is NoMode where there is none.
+	Override  *schemas.OverrideInForce // Nil where there is none.
 
 	used []uint64 // Hashes of the lease ids granted in this epoch.
 }
@@ -47,6 +47,9 @@ const usedLimit = 1024
 
 // State returns the state that is published: the override's where one is in force.
 func (b *Breaker) State() schemas.Phase {
+	if b.Override == nil {
+		return b.Phase
+	}
 	switch b.Override.Mode {
 	case schemas.ForceOpen:
 		return schemas.ForcedOpen
@@ -60,8 +63,8 @@ func (b *Breaker) State() schemas.Phase {
 
 // Expire ends an override whose time has come, at its own end.
 func (b *Breaker) Expire(at time.Time, p *Policy) Change {
-	if until := b.Override.Until; b.Override.Mode != schemas.NoMode && !until.IsZero() && !at.Before(until) {
-		return b.endOverride(until, p)
+	if o := b.Override; o != nil && !o.Until.IsZero() && !at.Before(o.Until) {
+		return b.endOverride(o.Until, p)
 	}
 	return Same
 }
@@ -70,15 +73,15 @@ func (b *Breaker) Expire(at time.Time, p *Policy) Change {
 func (b *Breaker) Decree(at time.Time, s *schemas.Signal, p *Policy) Change {
 	switch s.Mode {
 	case schemas.Clear:
-		if b.Override.Mode == schemas.NoMode {
+		if b.Override == nil {
 			return Same
 		}
 		return b.endOverride(at, p)
 	case schemas.Reset:
-		b.move(at, schemas.Closed, schemas.OverrideInForce{})
+		b.move(at, schemas.Closed, nil)
 		b.Attempt, b.Recovered = 0, time.Time{}
 	default:
-		o := schemas.OverrideInForce{Mode: s.Mode, Actor: s.Actor, Reason: s.Reason}
+		o := &schemas.OverrideInForce{Mode: s.Mode, Actor: s.Actor, Reason: s.Reason}
 		if s.TTL > 0 {
 			o.Until = at.Add(s.TTL)
 		}
@@ -91,16 +94,16 @@ func (b *Breaker) Decree(at time.Time, s *schemas.Signal, p *Policy) Change {
 
 func (b *Breaker) endOverride(at time.Time, p *Policy) Change {
 	if b.Override.Mode == schemas.ForceOpen && p.Enabled {
-		b.move(at, schemas.Open, schemas.OverrideInForce{})
+		b.move(at, schemas.Open, nil)
 		b.RetryAt = at
 		return Moved
 	}
-	b.move(at, schemas.Closed, schemas.OverrideInForce{})
+	b.move(at, schemas.Closed, nil)
 	return Moved
 }
 
 // move changes state and override, and clears what does not outlive a change.
-func (b *Breaker) move(at time.Time, to schemas.Phase, o schemas.OverrideInForce) {
+func (b *Breaker) move(at time.Time, to schemas.Phase, o *schemas.OverrideInForce) {
 	b.Previous = b.State()
 	b.Phase, b.Override, b.ChangedAt = to, o, at
 	b.RetryAt, b.Cause, b.Leases, b.Ramp, b.Probe = time.Time{}, nil, nil, nil, schemas.Probe{}
@@ -108,10 +111,10 @@ func (b *Breaker) move(at time.Time, to schemas.Phase, o schemas.OverrideInForce
 
 // Disable closes a circuit that is open or half-open, because its policy is off or gone.
 func (b *Breaker) Disable(at time.Time) Change {
-	if b.Override.Mode != schemas.NoMode || b.Phase == schemas.Closed {
+	if b.Override != nil || b.Phase == schemas.Closed {
 		return Same
 	}
-	b.move(at, schemas.Closed, schemas.OverrideInForce{})
+	b.move(at, schemas.Closed, nil)
 	b.Epoch++
 	b.used = nil
 	return Moved
@@ -126,7 +129,7 @@ func (b *Breaker) Trip(at time.Time, circuit string, p *Policy, cause *schemas.C
 }
 
 func (b *Breaker) open(at time.Time, circuit string, p *Policy, cause *schemas.Cause, retryAfterMS int64) Change {
-	b.move(at, schemas.Open, schemas.OverrideInForce{})
+	b.move(at, schemas.Open, nil)
 	b.Attempt++
 	b.Epoch++
 	b.used = nil
@@ -137,7 +140,7 @@ func (b *Breaker) open(at time.Time, circuit string, p *Policy, cause *schemas.C
 
 // Due tells whether a probe may be sent: the circuit is half-open, or open and its break has ended.
 func (b *Breaker) Due(at time.Time) bool {
-	return b.Override.Mode == schemas.NoMode &&
+	return b.Override == nil &&
 		(b.Phase == schemas.HalfOpen || b.Phase == schemas.Open && !at.Before(b.RetryAt))
 }
 
@@ -166,7 +169,7 @@ func (b *Breaker) HalfOpen(at time.Time) Change {
 		return Same
 	}
 	retryAt, cause := b.RetryAt, b.Cause
-	b.move(at, schemas.HalfOpen, schemas.OverrideInForce{})
+	b.move(at, schemas.HalfOpen, nil)
 	b.RetryAt, b.Cause = retryAt, cause
 	return Moved
 }
@@ -220,7 +223,7 @@ func (b *Breaker) Succeeded(at time.Time, p *Policy, id string) Change {
 	if b.Probe.Successes < p.HalfOpen.Successes {
 		return Touched
 	}
-	b.move(at, schemas.Closed, schemas.OverrideInForce{})
+	b.move(at, schemas.Closed, nil)
 	b.Epoch++
 	b.used = nil
 	b.Recovered = at

@@ -95,7 +95,8 @@ func (p *Policy) weight(on Occasion) int64 {
 }
 
 func (p *Policies) reference(on Occasion) schemas.Evidence {
-	e := evidence{width: 1}
+	e := evidence{}
+	e.bind(1)
 	e.add(1, on.Time, on.Outcome, on.Kind, on.Offset)
 	return e.read(0, &p.kinds, on.Partition)
 }

@@ -11,7 +11,11 @@ import (
 
 // AppendBinary appends the breaker as bytes.
 func (b *Breaker) AppendBinary(to []byte) []byte {
-	to = append(to, uint8(b.Phase)|uint8(b.Previous)<<4, uint8(b.Override.Mode))
+	mode := schemas.NoMode
+	if b.Override != nil {
+		mode = b.Override.Mode
+	}
+	to = append(to, uint8(b.Phase)|uint8(b.Previous)<<4, uint8(mode))
 	to = binary.AppendUvarint(to, uint64(b.Epoch))
 	to = binary.AppendUvarint(to, uint64(b.Attempt))
 	for _, t := range [...]time.Time{b.ChangedAt, b.RetryAt, b.Recovered} {
@@ -28,7 +32,7 @@ func (b *Breaker) AppendBinary(to []byte) []byte {
 	for _, r := range b.Ramp {
 		to = appendTime(binary.BigEndian.AppendUint64(to, math.Float64bits(r.Share)), r.Until)
 	}
-	if b.Override.Mode != schemas.NoMode {
+	if b.Override != nil {
 		to = appendTime(appendString(appendString(to, b.Override.Actor), b.Override.Reason), b.Override.Until)
 	}
 	to = binary.AppendUvarint(to, uint64(len(b.used)))
@@ -43,7 +47,7 @@ func (b *Breaker) DecodeBinary(from []byte) ([]byte, error) {
 	r := decoder{b: from}
 	phases := r.byte()
 	*b = Breaker{Phase: schemas.Phase(phases & 15), Previous: schemas.Phase(phases >> 4)}
-	b.Override.Mode = schemas.Mode(r.byte())
+	mode := schemas.Mode(r.byte())
 	b.Epoch, b.Attempt = int64(r.uvarint()), int(r.uvarint())
 	b.ChangedAt, b.RetryAt, b.Recovered = r.time(), r.time(), r.time()
 	b.Cause = r.cause()
@@ -54,13 +58,13 @@ func (b *Breaker) DecodeBinary(from []byte) ([]byte, error) {
 	for range r.count() {
 		b.Ramp = append(b.Ramp, schemas.RampStep{Share: math.Float64frombits(r.uint64()), Until: r.time()})
 	}
-	if b.Override.Mode != schemas.NoMode {
-		b.Override.Actor, b.Override.Reason, b.Override.Until = r.string(), r.string(), r.time()
+	if mode != schemas.NoMode {
+		b.Override = &schemas.OverrideInForce{Mode: mode, Actor: r.string(), Reason: r.string(), Until: r.time()}
 	}
 	for range r.count() {
 		b.used = append(b.used, r.uint64())
 	}
-	if r.err == nil && (b.Phase > schemas.HalfOpen || b.Previous > schemas.Disabled || b.Override.Mode > schemas.Disable) {
+	if r.err == nil && (b.Phase > schemas.HalfOpen || b.Previous > schemas.Disabled || mode > schemas.Disable) {
 		r.fail("breaker: no such state")
 	}
 	return r.b, r.err

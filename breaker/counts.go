@@ -52,7 +52,7 @@ func (c *Counts) bind(p *Policy) {
 			c.live[k.slot].window = windows.New(k.window)
 		}
 	}
-	c.evidence.width = (p.slots + 7) / 8
+	c.evidence.bind(p.slots)
 }
 
 // Clear empties the counts.
@@ -164,7 +164,7 @@ func (l *live) endStreak() { l.streak, l.since, l.byKind = 0, 0, l.byKind[:0] }
 
 // CloneInto makes to a copy that shares nothing that changes, in the memory that to has.
 func (c *Counts) CloneInto(to *Counts) {
-	lives, declared, refs := to.live, append(to.declared[:0], c.declared...), to.evidence.refs
+	lives, declared, evidence := to.live, append(to.declared[:0], c.declared...), to.evidence
 	if len(lives) != len(c.live) {
 		lives = make([]live, len(c.live))
 	}
@@ -175,5 +175,6 @@ func (c *Counts) CloneInto(to *Counts) {
 	}
 	*to = *c
 	to.live, to.declared = lives, declared
-	to.evidence.refs = append(refs[:0], c.evidence.refs...)
+	to.evidence.refs = append(evidence.refs[:0], c.evidence.refs...)
+	to.evidence.held = append(evidence.held[:0], c.evidence.held...)
 }

@@ -170,10 +170,12 @@ func (e *evidence) restore(refs []byte, width int, slots []int, rename func(uint
 func (e *evidence) append(mask uint64, rest []byte, rename func(uint8) uint8) {
 	begin := len(e.refs)
 	e.refs = append(e.refs, 0, 0)
-	e.refs = append(e.refs, make([]byte, e.width)...)
+	for i := range e.width {
+		e.refs = append(e.refs, byte(mask>>(8*i)))
+	}
 	e.refs = append(e.refs, rest...)
 	binary.BigEndian.PutUint16(e.refs[begin:], uint16(len(e.refs)-begin))
-	e.setMask(begin, mask)
+	e.hold(mask)
 	kind := begin + 2 + e.width + 6
 	e.refs[kind] = rename(e.refs[kind])
 }

@@ -16,9 +16,16 @@ const maxEvidence = 10
 type evidence struct {
 	width int
 	refs  []byte
+	held  []uint8 // References by slot.
 }
 
-func (e *evidence) clear() { e.refs = e.refs[:0] }
+// bind makes room for so many slots.
+func (e *evidence) bind(slots int) { *e = evidence{width: (slots + 7) / 8, held: make([]uint8, slots)} }
+
+func (e *evidence) clear() {
+	e.refs = e.refs[:0]
+	clear(e.held)
+}
 
 // add appends a reference, and drops those that no counter needs any more.
 func (e *evidence) add(matched uint64, t time.Time, o *schemas.Outcome, kind uint8, offset int64) {
@@ -38,46 +45,45 @@ func (e *evidence) add(matched uint64, t time.Time, o *schemas.Outcome, kind uin
 	}
 	binary.BigEndian.PutUint16(b[begin:], uint16(len(b)-begin))
 	e.refs = b
-	e.prune(matched)
+	e.hold(matched)
 }
 
-// prune takes the oldest reference from each of the given slots that has more than it may have.
-func (e *evidence) prune(slots uint64) {
-	var held [64]uint8
-	for at := 0; at < len(e.refs); at += e.size(at) {
-		for m := e.mask(at) & slots; m != 0; m &= m - 1 {
-			held[lowest(m)]++
-		}
-	}
+// hold counts a new reference for the given slots, and takes the oldest from each that has more than it may have.
+func (e *evidence) hold(slots uint64) {
 	over := uint64(0)
 	for m := slots; m != 0; m &= m - 1 {
-		if held[lowest(m)] > maxEvidence {
+		if slot := lowest(m); e.held[slot] < maxEvidence {
+			e.held[slot]++
+		} else {
 			over |= m & -m
 		}
 	}
 	for at := 0; over != 0; {
-		size, mask := e.size(at), e.mask(at)
-		e.setMask(at, mask&^over)
+		mask := e.mask(at)
+		at = e.strip(at, mask&over)
 		over &^= mask
-		if e.mask(at) == 0 {
-			e.refs = append(e.refs[:at], e.refs[at+size:]...)
-		} else {
-			at += size
-		}
 	}
+}
+
+// strip takes a reference from the given slots, and drops it where no slot is left. It returns where the next one is.
+func (e *evidence) strip(at int, slots uint64) int {
+	size, left := e.size(at), e.mask(at)&^slots
+	if left == 0 {
+		e.refs = append(e.refs[:at], e.refs[at+size:]...)
+		return at
+	}
+	for i := range e.width {
+		e.refs[at+2+i] = byte(left >> (8 * i))
+	}
+	return at + size
 }
 
 // unmatch takes all references from one slot.
 func (e *evidence) unmatch(slot int) {
 	for at := 0; at < len(e.refs); {
-		size := e.size(at)
-		e.setMask(at, e.mask(at)&^(1<<slot))
-		if e.mask(at) == 0 {
-			e.refs = append(e.refs[:at], e.refs[at+size:]...)
-		} else {
-			at += size
-		}
+		at = e.strip(at, 1<<slot)
 	}
+	e.held[slot] = 0
 }
 
 // newest returns the references of one slot that keep says yes to, newest first.
@@ -119,10 +125,4 @@ func (e *evidence) mask(at int) uint64 {
 		m |= uint64(e.refs[at+2+i]) << (8 * i)
 	}
 	return m
-}
-
-func (e *evidence) setMask(at int, m uint64) {
-	for i := range e.width {
-		e.refs[at+2+i] = byte(m >> (8 * i))
-	}
 }

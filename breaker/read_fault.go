@@ -56,3 +56,13 @@ func (r *parser) fault(at *yaml.Node, format string, args ...any) {
 		r.faults = append(r.faults, Fault{r.file, max(at.Line, 1), max(at.Column, 1), message})
 	}
 }
+
+// once notes that something of a name is there already, by the lines where names were first met.
+func (r *parser) once(lines map[string]int, at *yaml.Node, what, name string) {
+	if line := lines[name]; line > 0 && name != "" {
+		r.fault(at, "%s %q is there twice, first in line %d; leave one of them, or give this one another name", what,
+			shorten(name), line)
+		return
+	}
+	lines[name] = at.Line
+}

@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -44,8 +45,8 @@ func (r *parser) kind(n *yaml.Node, what string) (uint8, bool) {
 	i := r.kinds.index(name)
 	if i == unknownKind {
 		known := slices.Sorted(slices.Values(r.kinds.names[1:]))
-		r.fault(n, "%s %q is not a kind that this file knows; %s, or declare it in the file's kinds", what,
-			shorten(name), advice(name, "write one of ", known))
+		r.fault(n, "%s %q is not a kind that this file knows; write %s, or declare it in the file's kinds", what,
+			shorten(name), likely(name, known))
 		return 0, false
 	}
 	return i, true
@@ -60,4 +61,12 @@ func (r *parser) kindList(n *yaml.Node, what string) []string {
 		}
 	}
 	return sortedOnce(names)
+}
+
+// likely names the kind that is probably meant, or all.
+func likely(name string, known []string) string {
+	if best := nearest(name, known); best != "" {
+		return best
+	}
+	return "one of " + strings.Join(known, ", ")
 }

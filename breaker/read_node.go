@@ -120,18 +120,23 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// advice proposes the likeliest of the known names, or tells all of them.
+// advice proposes the likeliest of the known names as a question, or tells all of them.
 func advice(name, takes string, known []string) string {
+	if best := nearest(name, known); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return takes + strings.Join(known, ", ")
+}
+
+// nearest returns the known name that a slip of the hand could make of this one, or nothing.
+func nearest(name string, known []string) string {
 	best, least := "", 3
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), k); d < least && d < len(k) {
 			best, least = k, d
 		}
 	}
-	if best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
-	}
-	return takes + strings.Join(known, ", ")
+	return best
 }
 
 // distance returns how many letters must be changed, added, left out or swapped with the next to make b of a. Above 2

@@ -25,19 +25,14 @@ func (r *parser) policyList(t table, base settings) []*Policy {
 		return nil
 	}
 	var policies []*Policy
+	var matches []*yaml.Node
 	lines := map[string]int{}
-	globs := map[*Policy]*yaml.Node{}
 	for _, entry := range r.list(n, "policies", mostPolicies) {
 		p, match := r.policy(entry, base)
-		if line := lines[p.Name]; line > 0 && p.Name != "" {
-			r.fault(resolve(entry), "policy %q is there twice, first in line %d; take another name", p.Name, line)
-		} else {
-			lines[p.Name] = p.Line
-		}
-		policies = append(policies, p)
-		globs[p] = match
+		r.once(lines, entry, "policy", p.Name)
+		policies, matches = append(policies, p), append(matches, match)
 	}
-
+	r.checkCover(policies, matches)
 	return policies
 }
 
@@ -65,7 +60,7 @@ func (r *parser) policy(entry *yaml.Node, base settings) (*Policy, *yaml.Node) {
 	return p, t.get("match")
 }
 
-// globs reads the patterns of a policy.
+// globs reads the patterns of a policy, none where one is wrong.
 func (r *parser) globs(n *yaml.Node) []Glob {
 	if n == nil {
 		return nil
@@ -74,6 +69,7 @@ func (r *parser) globs(n *yaml.Node) []Glob {
 	if len(entries) == 0 && (isNull(n) || n.Kind == yaml.SequenceNode) {
 		r.fault(n, "match is empty; %s", examples["match"])
 	}
+	before := r.faulty
 	var globs []Glob
 	for _, entry := range entries {
 		g, ok := r.text(entry, "a pattern of match", 2*mostName)
@@ -85,6 +81,9 @@ func (r *parser) globs(n *yaml.Node) []Glob {
 			continue
 		}
 		globs = append(globs, Glob(g))
+	}
+	if r.faulty > before {
+		return nil
 	}
 	return globs
 }

@@ -1,8 +1,6 @@
 package breaker
 
 import (
-	"unicode/utf8"
-
 	"go.yaml.in/yaml/v4"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -16,11 +14,7 @@ func (r *parser) routes(n *yaml.Node) []schemas.Route {
 	lines := map[string]int{}
 	for _, entry := range r.list(n, "routes", mostRoutes) {
 		route := r.route(entry)
-		if line := lines[route.UseCase]; line > 0 && route.UseCase != "" {
-			r.fault(entry, "use case %q has two routes, the first in line %d; leave one of them", route.UseCase, line)
-		} else {
-			lines[route.UseCase] = entry.Line
-		}
+		r.once(lines, entry, "the route of use case", route.UseCase)
 		routes = append(routes, route)
 	}
 	return routes
@@ -65,7 +59,7 @@ func (r *parser) route(entry *yaml.Node) schemas.Route {
 func (r *parser) circuits(n *yaml.Node, what string) []string {
 	names := []string{}
 	for _, entry := range r.list(n, what, mostEntries) {
-		if name, ok := r.text(entry, "a circuit", mostName); ok && utf8.ValidString(name) {
+		if name, ok := r.text(entry, "a circuit", mostName); ok {
 			names = append(names, name)
 		}
 	}

@@ -54,11 +54,7 @@ func (r *parser) rules(n *yaml.Node, p *Policy, s settings) []Rule {
 	lines := map[string]int{}
 	for _, entry := range entries {
 		rule := r.rule(entry, p, s)
-		if line := lines[rule.Name]; line > 0 && rule.Name != "" {
-			r.fault(entry, "rule %q is there twice, first in line %d; take another name", rule.Name, line)
-		} else {
-			lines[rule.Name] = rule.Line
-		}
+		r.once(lines, entry, "rule", rule.Name)
 		rules = append(rules, rule)
 	}
 	return rules

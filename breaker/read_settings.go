@@ -85,39 +85,43 @@ func (r *parser) amount(t table, key string, l limits, into *int64) {
 	}
 }
 
-func (r *parser) breaks(n *yaml.Node, b Break) Break {
-	before := r.faulty
+// breaks reads how long circuits stay open. Where that is wrong it stays as it was.
+func (r *parser) breaks(n *yaml.Node, was Break) Break {
+	before, b := r.faulty, was
 	t := r.table(n, "break", breakKeys)
 	r.time(t, "duration", time.Millisecond, longestTime, &b.Duration)
 	r.amount(t, "backoff", limits{3, 1000, 1_000_000, aFactor}, &b.BackoffMilli)
 	r.time(t, "max", time.Millisecond, longestTime, &b.Max)
 	r.amount(t, "jitter", limits{3, 0, 999, aJitter}, &b.JitterMilli)
 	r.time(t, "healthy_after", 0, longestTime, &b.HealthyAfter)
-	if b.Max >= b.Duration || r.faulty > before {
-		return b
+	if at := t.get("max"); b.Max < b.Duration && r.faulty == before {
+		if at == nil {
+			at = t.get("duration")
+		}
+		r.fault(at, "max is %s here, below duration, which is %s; write a max of at least %s", brief(b.Max),
+			brief(b.Duration), brief(b.Duration))
 	}
-	if at := t.get("max"); at != nil {
-		r.fault(at, "max is %s, below duration, which is %s here; write a max of at least that", brief(b.Max),
-			brief(b.Duration))
-	} else {
-		r.fault(t.get("duration"), "duration is %s, above max, which is %s here; set a max of at least %s beside it",
-			brief(b.Duration), brief(b.Max), brief(b.Duration))
+	if r.faulty > before {
+		return was
 	}
 	return b
 }
 
 func (r *parser) halfOpen(n *yaml.Node, h HalfOpen) HalfOpen {
 	t := r.table(n, "half_open", halfOpenKeys)
-	for key, into := range map[string]*int{
-		"concurrency": &h.Concurrency, "successes": &h.Successes, "failures": &h.Failures,
-	} {
-		v := int64(*into)
-		r.amount(t, key, limits{0, 1, mostAtOnce, aProbeSetting}, &v)
-		*into = int(v)
-	}
+	r.small(t, "concurrency", &h.Concurrency)
+	r.small(t, "successes", &h.Successes)
+	r.small(t, "failures", &h.Failures)
 	r.time(t, "lease", time.Millisecond, longestTime, &h.Lease)
 	h.Implicit = r.flag(t.get("implicit"), "implicit", h.Implicit)
 	return h
+}
+
+// small reads a number of probes into where it belongs, if it is set and right.
+func (r *parser) small(t table, key string, into *int) {
+	v := int64(*into)
+	r.amount(t, key, limits{0, 1, mostAtOnce, aProbeSetting}, &v)
+	*into = int(v)
 }
 
 // ramp reads the steps of a recovery: shares that rise, each for a while.

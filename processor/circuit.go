@@ -23,10 +23,8 @@ type circuit struct {
 	born      time.Time
 	last      time.Time // When its last record came.
 	sequence  int64
-	trigger   schemas.Trigger
-	inputs    schemas.Inputs
-	clamped   bool
-	forgotten bool // By the sweep: nothing is left of it but to say so.
+	inputs    schemas.Inputs // As of its last record.
+	forgotten bool           // By the sweep: nothing is left of it but to say so.
 }
 
 // newCircuit returns a circuit that begins its life.
@@ -54,7 +52,7 @@ func (c *circuit) rebind(policies *breaker.Policies) {
 // idle tells whether the circuit is forgotten when its next record comes at that time.
 func (c *circuit) idle(at time.Time, after time.Duration) bool {
 	return at.Sub(c.last) >= after && c.breaker.Phase == schemas.Closed &&
-		c.breaker.Override.Mode == schemas.NoMode && c.counts.Degraded == nil
+		c.breaker.Override == nil && c.counts.Degraded == nil
 }
 
 // state returns the record of the circuit as it is.
@@ -64,13 +62,9 @@ func (c *circuit) state() schemas.State {
 		Circuit: c.name, State: b.State(), Previous: b.Previous, Epoch: b.Epoch, Sequence: c.sequence, Born: c.born,
 		ChangedAt: b.ChangedAt, RetryAt: b.RetryAt, Enforced: c.policy.Enforce, Attempt: b.Attempt, Cause: b.Cause,
 		Degraded: c.counts.Degraded, Leases: b.Leases, Probe: b.Probe, Ramp: b.Ramp,
-		Policy: c.policy.Name, PolicyVersion: c.policies.Version, Trigger: c.trigger, Inputs: c.inputs, Clamped: c.clamped,
+		Override: b.Override, Policy: c.policy.Name, PolicyVersion: c.policies.Version, Inputs: c.inputs,
 	}
 	s.Probe.Concurrency = c.policy.HalfOpen.Concurrency
-	if b.Override.Mode != schemas.NoMode {
-		o := b.Override
-		s.Override = &o
-	}
 	return s
 }
 

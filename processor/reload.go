@@ -23,16 +23,15 @@ func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []
 		}
 		p.policies = old
 		c = p.overlay(c.name)
-		r := Result{}
-		run := step{circuit: c, at: p.clock, result: &r}
-		c.trigger, c.inputs, c.clamped = schemas.Trigger{}, inputs, false
+		c.inputs = inputs
+		run := step{circuit: c, at: p.clock, in: Input{Inputs: inputs}}
 		run.publish(c.breaker.Expire(p.clock, c.policy), false)
 		p.policies = policies
 		c.rebind(policies)
 		if !c.policy.Enabled {
 			run.publish(c.breaker.Disable(p.clock), true)
 		}
-		states = append(states, r.States...)
+		states = append(states, run.result.States...)
 	}
 	p.policies = policies
 	return states
@@ -40,7 +39,7 @@ func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []
 
 // moved tells whether a reload may change the circuit at once.
 func (c *circuit) moved() bool {
-	return c.breaker.Phase != schemas.Closed || c.breaker.Override.Mode != schemas.NoMode
+	return c.breaker.Phase != schemas.Closed || c.breaker.Override != nil
 }
 
 // Sweep forgets circuits in memory that have been idle too long by the partition's clock, at most that many, and returns

@@ -12,41 +12,37 @@ type step struct {
 	*circuit
 	at     time.Time
 	in     Input
-	result *Result
+	result Result
 }
 
 // Step handles one record with the timestamp `at`. A circuit that is known has to be in memory: see Resident.
 func (p *Partition) Step(at time.Time, in Input) Result {
-	r := Result{}
 	p.Advance(at)
-	r.At = p.clock
-	name := in.circuit()
-	c := p.overlay(name)
-	if c == nil {
+	s := step{at: p.clock, in: in, result: Result{At: p.clock}}
+	if s.circuit = p.overlay(in.circuit()); s.circuit == nil {
 		if !in.creates() || in.Full && in.Outcome != nil {
-			return p.pass(r, in)
+			return p.pass(s.result, in)
 		}
-		c = p.create(name)
-		r.Known = 1
+		s.circuit = p.create(in.circuit())
+		s.result.Known = 1
 	}
-	r.Circuit = c.name
-	s := step{circuit: c, at: p.clock, in: in, result: &r}
-	c.trigger, c.inputs, c.clamped = in.Trigger, in.Inputs, in.Clamped
-	s.publish(c.breaker.Expire(s.at, c.policy), false)
-	if c.sequence > 0 && c.idle(s.at, c.policy.IdleAfter) {
-		c.beginAnew(p.policies, s.at)
+	s.result.Circuit = s.name
+	s.inputs = in.Inputs
+	s.publish(s.breaker.Expire(s.at, s.policy), false)
+	if s.sequence > 0 && s.idle(s.at, s.policy.IdleAfter) {
+		*s.circuit = *newCircuit(s.name, p.policies, s.at)
 	}
-	if c.sequence == 0 {
+	if s.sequence == 0 {
 		s.publish(breaker.Touched, false)
 	}
 	s.reclaim()
 	if in.Outcome != nil {
-		r.Kind, r.Why = s.outcome(at)
+		s.result.Kind, s.result.Why = s.outcome(at)
 	} else {
 		s.signal()
 	}
-	c.last = s.at
-	return r
+	s.last = s.at
+	return s.result
 }
 
 // pass is what becomes of a record that no circuit takes.
@@ -76,13 +72,6 @@ func (in *Input) creates() bool {
 	return in.Outcome != nil || in.Signal.Type == schemas.Override && in.Signal.Mode != schemas.Clear
 }
 
-// beginAnew forgets the circuit's old life.
-func (c *circuit) beginAnew(policies *breaker.Policies, at time.Time) {
-	next := newCircuit(c.name, policies, at)
-	next.trigger, next.inputs, next.clamped = c.trigger, c.inputs, c.clamped
-	*c = *next
-}
-
 // publish adds a record of the circuit to the result, where something that is published has changed, and empties the
 // counts where the circuit moved. Moves count where they are nobody's timer.
 func (s *step) publish(change breaker.Change, counts bool) {
@@ -97,7 +86,9 @@ func (s *step) publish(change breaker.Change, counts bool) {
 		}
 	}
 	s.sequence++
-	s.result.States = append(s.result.States, s.state())
+	state := s.state()
+	state.Trigger, state.Inputs, state.Clamped = s.in.Trigger, s.in.Inputs, s.in.Clamped
+	s.result.States = append(s.result.States, state)
 }
 
 // reclaim takes back the leases that have expired, in the order of their expiry.

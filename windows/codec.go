@@ -29,14 +29,15 @@ func (w *Window) AppendBinary(b []byte) []byte {
 	before := int64(0)
 	for i := range used {
 		e := &used[i]
-		b = w.appendEntry(b, e, e.cell-before, i > 0 && e.cell == before && w.last == 0)
-		before = e.cell
+		cell := e.ms() >> w.shift
+		b = w.appendEntry(b, e, cell-before, i > 0 && cell == before && w.last == 0)
+		before = cell
 	}
 	return b
 }
 
 func (w *Window) appendEntry(b []byte, e *entry, step int64, same bool) []byte {
-	head := min(e.kind, kindMask)
+	head := min(e.kind(), kindMask)
 	if same {
 		head |= sameCell
 	}
@@ -45,8 +46,8 @@ func (w *Window) appendEntry(b []byte, e *entry, step int64, same bool) []byte {
 	}
 	form := e.form()
 	b = append(b, head|form)
-	if e.kind >= kindMask {
-		b = append(b, e.kind)
+	if e.kind() >= kindMask {
+		b = append(b, e.kind())
 	}
 	if !same {
 		b = binary.AppendVarint(b, step)
@@ -61,7 +62,7 @@ func (w *Window) appendEntry(b []byte, e *entry, step int64, same bool) []byte {
 		b = binary.AppendUvarint(b, uint64(e.measure))
 	}
 	if form != unmatched && w.shift > 0 {
-		b = binary.AppendUvarint(b, uint64(e.first))
+		b = binary.AppendUvarint(b, uint64(e.ms()&(1<<w.shift-1)))
 	}
 	return b
 }
@@ -69,7 +70,7 @@ func (w *Window) appendEntry(b []byte, e *entry, step int64, same bool) []byte {
 // form returns the shortest way to write what matched.
 func (e *entry) form() uint8 {
 	switch {
-	case !e.matched:
+	case !e.matched():
 		return unmatched
 	case e.count > greatest/1000 || e.weight != e.count*1000:
 		return general
@@ -94,12 +95,11 @@ func (w *Window) DecodeBinary(b []byte, rename func(kind uint8) uint8) ([]byte, 
 	}
 	before := int64(0)
 	for range n {
-		e := w.readEntry(&r, before)
+		e := w.readEntry(&r, before, rename)
 		if r.failed || e.count <= 0 || e.weight < 0 || e.measure < 0 {
 			return nil, ErrCorrupt
 		}
-		before = e.cell
-		e.kind = rename(e.kind)
+		before = e.ms() >> w.shift
 		w.restore(e)
 	}
 	if w.last == 0 && w.cells > MaxCells {
@@ -116,34 +116,38 @@ func (w *Window) restore(e entry) {
 		w.cells++
 		return
 	}
-	w.place(e.cell, e.kind).merge(&e)
+	w.place(e.ms(), e.kind()).merge(&e)
 }
 
-func (w *Window) readEntry(r *reader, before int64) entry {
+func (w *Window) readEntry(r *reader, cell int64, rename func(uint8) uint8) entry {
 	head := r.byte()
-	e := entry{kind: head & kindMask, cell: before, count: 1}
-	if e.kind == kindMask {
-		e.kind = r.byte()
+	kind, form := head&kindMask, head&formMask
+	if kind == kindMask {
+		kind = r.byte()
 	}
 	if head&sameCell == 0 {
-		e.cell += r.varint()
+		cell += r.varint()
 	}
+	count := int64(1)
 	if head&single == 0 {
-		e.count = int64(r.uvarint())
+		count = int64(r.uvarint())
 	}
-	form := head & formMask
+	weight, measure := int64(0), int64(0)
 	if form != unmatched {
-		e.matched, e.weight, e.measure = true, e.count*1000, e.count
+		weight, measure = count*1000, count
 	}
 	if form == general {
-		e.weight = int64(r.uvarint())
+		weight = int64(r.uvarint())
 	}
 	if form == general || form == weighed {
-		e.measure = int64(r.uvarint())
+		measure = int64(r.uvarint())
 	}
+	first := int64(0)
 	if form != unmatched && w.shift > 0 {
-		e.first = uint32(r.uvarint())
+		first = int64(r.uvarint()) & (1<<w.shift - 1)
 	}
+	e := newEntry(cell<<w.shift+first, rename(kind), form != unmatched)
+	e.count, e.weight, e.measure = count, weight, measure
 	return e
 }
 

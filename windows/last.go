@@ -2,7 +2,7 @@ package windows
 
 // addLast enters a record and drops the oldest ones while those left still total as many outcomes as the window has.
 func (w *Window) addLast(ms int64, x Tally) {
-	e := w.insert(len(w.entries), entry{cell: ms, kind: x.Kind, matched: x.Matched})
+	e := w.insert(len(w.entries), newEntry(ms, x.Kind, x.Matched))
 	e.add(&x)
 	w.total.add(&x)
 	w.cells++

@@ -32,17 +32,6 @@ type Window struct {
 	total   entry   // Count, weight and measure of all entries.
 }
 
-// entry is a cell's tally of one kind; in a window by number one record's.
-type entry struct {
-	cell    int64 // Unix milliseconds >> shift.
-	count   int64
-	weight  int64
-	measure int64
-	first   uint32 // Milliseconds from the cell's start to its oldest match.
-	kind    uint8
-	matched bool
-}
-
 // New returns an empty window of a length of time, from 1 ms to 366 days.
 func New(span time.Duration) Window { return Window{span: span.Milliseconds()} }
 
@@ -63,10 +52,10 @@ func (w *Window) Add(at, t time.Time, x Tally) {
 		return
 	}
 	w.total.add(&x)
-	e := w.place(cell, x.Kind)
+	e := w.place(ms, x.Kind)
 	e.add(&x)
-	if first := uint32(ms - cell<<w.shift); x.Matched && (!e.matched || first < e.first) {
-		e.first, e.matched = first, true
+	if x.Matched {
+		e.match(ms)
 	}
 	for w.cells > MaxCells {
 		w.widen()
@@ -94,7 +83,7 @@ func (w *Window) Len() int { return w.cells }
 func (w *Window) Each(yield func(Tally)) {
 	for i := range w.entries[w.head:] {
 		e := &w.entries[w.head+i]
-		yield(Tally{Kind: e.kind, Matched: e.matched, Count: e.count, Weight: e.weight, Measure: e.measure})
+		yield(Tally{Kind: e.kind(), Matched: e.matched(), Count: e.count, Weight: e.weight, Measure: e.measure})
 	}
 }
 
@@ -103,8 +92,8 @@ func (w *Window) Since() (time.Time, bool) {
 	oldest, found := int64(0), false
 	for i := range w.entries[w.head:] {
 		e := &w.entries[w.head+i]
-		if ms := e.cell<<w.shift + int64(e.first); e.matched && (!found || ms < oldest) {
-			oldest, found = ms, true
+		if e.matched() && (!found || e.ms() < oldest) {
+			oldest, found = e.ms(), true
 		}
 	}
 	return time.UnixMilli(oldest).UTC(), found
@@ -115,7 +104,7 @@ func (w *Window) Holds(t time.Time) bool {
 	if w.cells == 0 {
 		return false
 	}
-	return t.UnixMilli()>>w.shift >= w.entries[w.head].cell
+	return t.UnixMilli()>>w.shift >= w.cell(w.head)
 }
 
 // CloneInto makes to a copy that shares nothing with w, in the memory that to has.
@@ -125,12 +114,15 @@ func (w *Window) CloneInto(to *Window) {
 	to.entries, to.head = entries, 0
 }
 
+// cell returns the cell of the entry at an index.
+func (w *Window) cell(i int) int64 { return w.entries[i].ms() >> w.shift }
+
 // newest returns the newest millisecond of a cell.
 func (w *Window) newest(cell int64) int64 { return (cell+1)<<w.shift - 1 }
 
 // drop drops the cells whose newest millisecond is older than the given one.
 func (w *Window) drop(oldest int64) {
-	for w.cells > 0 && w.newest(w.entries[w.head].cell) < oldest {
+	for w.cells > 0 && w.newest(w.cell(w.head)) < oldest {
 		w.dropCell()
 	}
 	if w.cells == 0 {
@@ -139,32 +131,32 @@ func (w *Window) drop(oldest int64) {
 }
 
 func (w *Window) dropCell() {
-	cell := w.entries[w.head].cell
-	for w.head < len(w.entries) && w.entries[w.head].cell == cell {
+	cell := w.cell(w.head)
+	for w.head < len(w.entries) && w.cell(w.head) == cell {
 		w.forget(&w.entries[w.head])
 		w.head++
 	}
 	w.cells--
 }
 
-// place returns the entry of a cell and kind, which it makes where there is none.
-func (w *Window) place(cell int64, kind uint8) *entry {
-	i := len(w.entries)
-	for i > w.head && w.entries[i-1].after(cell, kind) {
+// place returns the entry of a time's cell and of a kind, which it makes where there is none.
+func (w *Window) place(ms int64, kind uint8) *entry {
+	cell, i := ms>>w.shift, len(w.entries)
+	for i > w.head && w.entries[i-1].after(cell, kind, w.shift) {
 		i--
 		if len(w.entries)-i == 8 { // Far out of order: search.
 			i = w.head + w.search(cell, kind)
 			break
 		}
 	}
-	if i > w.head && w.entries[i-1].cell == cell && w.entries[i-1].kind == kind {
+	known := i > w.head && w.cell(i-1) == cell
+	if known && w.entries[i-1].kind() == kind {
 		return &w.entries[i-1]
 	}
-	known := i > w.head && w.entries[i-1].cell == cell || i < len(w.entries) && w.entries[i].cell == cell
-	if !known {
+	if !known && (i == len(w.entries) || w.cell(i) != cell) {
 		w.cells++
 	}
-	return w.insert(i, entry{cell: cell, kind: kind})
+	return w.insert(i, newEntry(ms, kind, false))
 }
 
 // search returns the number of entries in use that are not after a cell and kind.
@@ -172,7 +164,7 @@ func (w *Window) search(cell int64, kind uint8) int {
 	lo, hi := 0, len(w.entries)-w.head
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if w.entries[w.head+mid].after(cell, kind) {
+		if w.entries[w.head+mid].after(cell, kind, w.shift) {
 			hi = mid
 		} else {
 			lo = mid + 1
@@ -205,30 +197,28 @@ func (w *Window) insert(i int, e entry) *entry {
 
 // widen makes cells twice as wide: neighbours merge.
 func (w *Window) widen() {
+	w.shift++
 	used := w.entries[w.head:]
 	for i := range used {
-		e := &used[i]
-		e.first += uint32(e.cell&1) << w.shift
-		e.cell >>= 1
-		for j := i; j > 0 && used[j-1].after(used[j].cell, used[j].kind); j-- {
+		for j := i; j > 0 && used[j-1].after(used[j].ms()>>w.shift, used[j].kind(), w.shift); j-- {
 			used[j-1], used[j] = used[j], used[j-1]
 		}
 	}
-	w.shift++
-	n := w.head
+	n := 0
 	w.cells = 0
 	for i := range used {
-		switch {
-		case i > 0 && used[i].cell == w.entries[n-1].cell && used[i].kind == w.entries[n-1].kind:
-			w.entries[n-1].merge(&used[i])
+		same := n > 0 && used[i].ms()>>w.shift == used[n-1].ms()>>w.shift
+		if same && used[i].kind() == used[n-1].kind() {
+			used[n-1].merge(&used[i])
 			continue
-		case i == 0 || used[i].cell != w.entries[n-1].cell:
+		}
+		if !same {
 			w.cells++
 		}
-		w.entries[n] = used[i]
+		used[n] = used[i]
 		n++
 	}
-	w.entries = w.entries[:n]
+	w.entries = w.entries[:w.head+n]
 }
 
 // forget takes an entry out of the totals. A total that has reached the greatest number is counted anew.
@@ -239,7 +229,7 @@ func (w *Window) forget(e *entry) {
 		w.total.measure -= e.measure
 		return
 	}
-	*e = entry{cell: e.cell}
+	e.count, e.weight, e.measure = 0, 0, 0
 	w.total = entry{}
 	for i := range w.entries[w.head:] {
 		w.total.merge(&w.entries[w.head+i])
