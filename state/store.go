@@ -149,14 +149,16 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// closeBadger closes the database, which writes out its table in memory. Where that might not fit, the database is left
-// as a kill would leave it, locked until the process ends: its logs are complete, and the next Open replays them.
+// closeBadger closes the database, which writes out its table in memory and tries for ever if it cannot. Where it might
+// not, the database is left as a kill would leave it, locked until the process ends: its logs are complete, and the next
+// Open replays them.
 func (s *Store) closeBadger() (left bool, err error) {
 	db := s.db.Load()
 	if db == nil {
 		return false, nil
 	}
-	if s.broken != nil || s.room(2*s.options.MemTableBytes) != nil {
+	if err := errors.Join(s.broken, s.probe(), s.room(2*s.options.MemTableBytes)); err != nil {
+		s.log.Warn("store left open", "why", err)
 		return true, nil
 	}
 	return false, guard(db.Close)

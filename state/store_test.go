@@ -52,8 +52,10 @@ func flush(t testing.TB, s *state.Store) {
 	}
 }
 
-func set(circuit, value string) state.Change { return state.Change{Circuit: circuit, Value: []byte(value)} }
-func del(circuit string) state.Change        { return state.Change{Circuit: circuit} }
+func set(circuit, value string) state.Change {
+	return state.Change{Circuit: circuit, Value: []byte(value)}
+}
+func del(circuit string) state.Change { return state.Change{Circuit: circuit} }
 func at(offset int64) state.Position {
 	return state.Position{Offset: offset, At: t0, Progress: fmt.Appendf(nil, "progress %d", offset)}
 }
