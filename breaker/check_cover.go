@@ -34,7 +34,8 @@ func (r *parser) checkCover(policies []*Policy, matches []*yaml.Node) {
 }
 
 // covers tells whether each name of at least one character that g matches is matched by some pattern. It looks for a
-// name that is not: it walks g and the patterns side by side, the patterns as the set of all places where they can be.
+// name that is not: it walks g and the patterns side by side, the patterns as the set of all places where they can
+// be.
 func covers(by []Glob, g Glob, steps *int) bool {
 	*steps -= len(by)
 	if *steps < 0 {

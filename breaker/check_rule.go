@@ -30,7 +30,8 @@ func (r *parser) checkRule(p *Policy, rule *Rule, t table) {
 		r.fault(t.at, "the rule can never fire, as no kind is a failure in this policy; name kinds in the rule, "+
 			"or make one a failure in the policy's kinds")
 	case rule.Type == Ratio && x.most == 0:
-		r.fault(at, "the rule can never fire, as all that it selects weighs 0; select kinds that weigh more, or give these a weight")
+		r.fault(at, "the rule can never fire, as all that it selects weighs 0; select kinds that weigh more, "+
+			"or give these a weight")
 	case rule.Type == Ratio && rule.Threshold > x.most:
 		r.fault(at, "threshold is %s, and the greatest weight of what the rule selects is %s, so that it can never fire; "+
 			"write at most that", at.Value, inThousandths(x.most))

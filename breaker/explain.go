@@ -111,9 +111,7 @@ func explainWeights(w *tabwriter.Writer, kind string, weights *[severities][eval
 func (p *Policy) explainRecovery(b *strings.Builder) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nRecovery\n")
-	fmt.Fprintf(w, "  open\tfor %s, and %s times as long at each further trip, up to %s; all give or take %s\n",
-		brief(p.Break.Duration), inThousandths(p.Break.BackoffMilli), brief(p.Break.Max), percent(p.Break.JitterMilli))
-	fmt.Fprintf(w, "  \tthe first length again after %s of health\n", brief(p.Break.HealthyAfter))
+	fmt.Fprintf(w, "  open\tfor %s\n", p.Break.words())
 	h := p.HalfOpen
 	fmt.Fprintf(w, "  probes\t%d at a time, each to answer within %s; %s, %s\n", h.Concurrency, brief(h.Lease),
 		plural(h.Successes, "success closes it", "successes close it"),
@@ -130,6 +128,19 @@ func (p *Policy) explainRecovery(b *strings.Builder) {
 	fmt.Fprintf(w, "all traffic\n")
 	fmt.Fprintf(w, "  idle\tforgotten after %s without a record, if closed\n", brief(p.IdleAfter))
 	w.Flush()
+}
+
+// words tells how long the breaks are.
+func (b *Break) words() string {
+	words := brief(b.Duration)
+	if b.BackoffMilli > 1000 {
+		words += fmt.Sprintf(", %s times as long at each further trip, up to %s, and again %s after %s of health",
+			inThousandths(b.BackoffMilli), brief(b.Max), brief(b.Duration), brief(b.HealthyAfter))
+	}
+	if b.JitterMilli > 0 {
+		words += "; give or take " + percent(b.JitterMilli)
+	}
+	return words
 }
 
 // explainRoutes tells where routers go while the circuit refuses.

@@ -99,7 +99,8 @@ func TestCover(t *testing.T) {
 		policies [][]string
 		want     string // The policy that is left without a circuit, and by which other.
 	}{
-		{"a star covers all", [][]string{{"*"}, {"a:*"}}, `f:4:68: no circuit is left for this policy, as policy "p0" in line 3 matches all of them`},
+		{"a star covers all", [][]string{{"*"}, {"a:*"}},
+			`f:4:68: no circuit is left for this policy, as policy "p0" in line 3`},
 		{"the same", [][]string{{"a:*"}, {"a:*"}}, `"p0"`},
 		{"the general after the particular", [][]string{{"a:*"}, {"*"}}, ""},
 		{"a part of a pattern", [][]string{{"a:*"}, {"a:b:*"}}, `"p0"`},
@@ -171,8 +172,8 @@ func anyMatches(globs []string, name string) bool {
 	return false
 }
 
-// TestCoverOfHardPatterns has patterns that naive searches take for ever with. Where the work is bounded a policy passes
-// for reachable.
+// TestCoverOfHardPatterns has patterns that naive searches take for ever with. Where the work is bounded a policy
+// passes for reachable.
 func TestCoverOfHardPatterns(t *testing.T) {
 	hard := "*a" + strings.Repeat("?", 90)
 	var many [][]string

@@ -93,8 +93,8 @@ func fold(name string, into *[longestKind]byte) (n int, ok bool) {
 	return n, true
 }
 
-// canonicalKind writes a kind's name in snake_case, ToolMisuse as tool_misuse, and tells whether it is a name: letters,
-// digits and underscores, beginning with a letter, at most 64 bytes.
+// canonicalKind writes a kind's name in snake_case, ToolMisuse as tool_misuse, and tells whether it is a name:
+// letters, digits and underscores, beginning with a letter, at most 64 bytes.
 func canonicalKind(name string) (string, bool) {
 	b := make([]byte, 0, len(name)+4)
 	for i := range len(name) {

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // What a policy file may hold at most.
@@ -16,11 +18,12 @@ const (
 	mostRules    = 64
 	mostRoutes   = 1000
 	mostEntries  = 256 // Of any other list.
-	mostName     = 200 // Bytes of a name.
+	mostName     = schemas.MaxName
 )
 
 // minimal is what a file must say at least.
-const minimal = `version: 1 and policies: [{name: all, match: ["*"], rules: [{name: failures, type: ratio, threshold: 0.5}]}]`
+const minimal = `version: 1 and policies: [{name: all, match: ["*"], ` +
+	`rules: [{name: failures, type: ratio, threshold: 0.5}]}]`
 
 // builtin is the policy where there is no policy file.
 const builtin = `version: 1
@@ -31,8 +34,8 @@ policies:
   - {name: failure-ratio, type: ratio, threshold: 0.5}
 `
 
-// Builtin returns the policies that hold where there is no policy file: one for every circuit, which opens at a failure
-// ratio of a half.
+// Builtin returns the policies that hold where there is no policy file: one for every circuit, which opens at a
+// failure ratio of a half.
 func Builtin() *Policies {
 	p, err := Read("built-in", []byte(builtin))
 	if err != nil {

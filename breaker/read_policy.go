@@ -77,7 +77,8 @@ func (r *parser) globs(n *yaml.Node) []Glob {
 			continue
 		}
 		if shortest(Glob(g)) > mostName {
-			r.fault(entry, "the pattern matches no circuit, as names have at most %d bytes; write a shorter one", mostName)
+			r.fault(entry, "the pattern matches no circuit, as names have at most %d bytes; write a shorter one",
+				mostName)
 			continue
 		}
 		globs = append(globs, Glob(g))

@@ -22,7 +22,9 @@ var (
 		SlowRatio:   {"over", "threshold", "minimum_throughput", "window", "last"},
 		Sum:         {"of", "only", "threshold", "window"},
 	}
-	allRuleKeys = append(slices.Clone(ruleKeys), "threshold", "minimum_throughput", "window", "last", "over", "of", "only")
+	allRuleKeys = append([]string{
+		"threshold", "minimum_throughput", "window", "last", "over", "of", "only",
+	}, ruleKeys...)
 )
 
 var (
@@ -128,7 +130,8 @@ func (r *parser) compared(t table, entry *yaml.Node, rule *Rule, s settings) {
 		r.amount(t, "last", limits{0, 1, 1000, "a whole number from 1 to 1000"}, &rule.Last)
 		rule.Window, minimum = 0, rule.Last
 		if t.get("window") != nil {
-			r.fault(t.keys["last"], "last stands beside window; leave one of them: a rule counts the last outcomes or those of a time")
+			r.fault(t.keys["last"], "last stands beside window; leave one of them, as a rule counts either the last "+
+				"outcomes or those of a time")
 		}
 	}
 	if takes("minimum_throughput") {
@@ -162,7 +165,7 @@ func (r *parser) selector(t table) Selector {
 	}
 	if n := t.get("reason_codes"); n != nil {
 		for _, entry := range r.list(n, "reason_codes", mostEntries) {
-			if code, ok := r.text(entry, "a reason code", 256); ok {
+			if code, ok := r.text(entry, "a reason code", schemas.MaxText); ok {
 				s.ReasonCodes = append(s.ReasonCodes, code)
 			}
 		}

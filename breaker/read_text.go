@@ -83,7 +83,8 @@ func (r *parser) syntax(err error) {
 	if strings.Contains(load.ContextMsg, "alias") {
 		hint = `a text that begins with * must stand in quotes, such as "*"`
 	}
-	r.fault(&yaml.Node{Line: mark.Line, Column: mark.Column}, "the file is not YAML: %s%s; %s", load.Message, within, hint)
+	at := &yaml.Node{Line: mark.Line, Column: mark.Column}
+	r.fault(at, "the file is not YAML: %s%s; %s", load.Message, within, hint)
 }
 
 // bounded tells whether the document is of a reasonable size with every alias written out.

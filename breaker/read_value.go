@@ -34,7 +34,8 @@ func (r *parser) number(n *yaml.Node, what string, l limits) (int64, bool) {
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(l.places)), nil)
 	scaled := new(big.Rat).Mul(exact, new(big.Rat).SetInt(unit))
 	if !scaled.IsInt() && l.places > 0 && scaled.Cmp(new(big.Rat).SetInt64(l.most)) < 0 {
-		r.fault(n, "%s is %s, which has more than %s decimals; write %s", what, shorten(n.Value), inWords(l.places), l.right)
+		r.fault(n, "%s is %s, which has more than %s decimals; write %s", what, shorten(n.Value), inWords(l.places),
+			l.right)
 		return 0, false
 	}
 	if !scaled.IsInt() || !scaled.Num().IsInt64() || scaled.Num().Int64() < l.least || scaled.Num().Int64() > l.most {
