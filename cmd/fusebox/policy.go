@@ -15,7 +15,7 @@ func newPolicyCommand() *cobra.Command {
 		Use:     "policy",
 		Short:   "Check, test and explain policy files",
 		Example: "  fusebox policy check policies.yaml",
-	}, newPolicyCheckCommand())
+	}, newPolicyCheckCommand(), newPolicyTestCommand(), newPolicyExplainCommand())
 }
 
 // policies returns the policies that the configuration names: those of the policy file, or the built-in ones.
@@ -24,8 +24,11 @@ func (c config) policies() (*breaker.Policies, error) {
 		return breaker.Builtin(), nil
 	}
 	policies, err := readPolicies(c.PolicyFile)
+	if _, wrong := asFaults(err); wrong {
+		return nil, usageErrorf("FUSEBOX_POLICY_FILE=%q is wrong:\n%w", c.PolicyFile, err)
+	}
 	if err != nil {
-		return nil, usageErrorf("FUSEBOX_POLICY_FILE is wrong:\n%w", err)
+		return nil, usageErrorf("FUSEBOX_POLICY_FILE=%q: want a YAML file (%w)", c.PolicyFile, err)
 	}
 	return policies, nil
 }
@@ -51,4 +54,9 @@ func count(n int, one, many string) string {
 func asFaults(err error) (breaker.Faults, bool) {
 	var faults breaker.Faults
 	return faults, errors.As(err, &faults)
+}
+
+// place writes where something is in a file.
+func (p palette) place(file string, line, column int) string {
+	return p.bold(fmt.Sprintf("%s:%d:%d:", file, line, column))
 }

@@ -36,6 +36,7 @@ type checkedPolicies struct {
 }
 
 type policyFault struct {
+	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
 	Message string `json:"message"`
@@ -73,10 +74,7 @@ func checkPolicies(w io.Writer, files []string, asJSON bool) error {
 }
 
 func checked(file string, policies *breaker.Policies, faults breaker.Faults) checkedPolicies {
-	c := checkedPolicies{File: file, OK: policies != nil, Faults: make([]policyFault, 0, len(faults))}
-	for _, f := range faults {
-		c.Faults = append(c.Faults, policyFault{f.Line, f.Column, f.Message})
-	}
+	c := checkedPolicies{File: file, OK: policies != nil, Faults: faultsOf(faults)}
 	if policies == nil {
 		return c
 	}
@@ -87,6 +85,15 @@ func checked(file string, policies *breaker.Policies, faults breaker.Faults) che
 	return c
 }
 
+// faultsOf returns faults in the form for machines.
+func faultsOf(faults breaker.Faults) []policyFault {
+	all := make([]policyFault, 0, len(faults))
+	for _, f := range faults {
+		all = append(all, policyFault{f.File, f.Line, f.Column, f.Message})
+	}
+	return all
+}
+
 func (c checkedPolicies) write(w io.Writer) error {
 	p := paletteFor(w)
 	if c.OK {
@@ -95,8 +102,7 @@ func (c checkedPolicies) write(w io.Writer) error {
 		return err
 	}
 	for _, f := range c.Faults {
-		where := p.bold(fmt.Sprintf("%s:%d:%d:", c.File, f.Line, f.Column))
-		if _, err := fmt.Fprintf(w, "%s %s\n", where, f.Message); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %s\n", p.place(f.File, f.Line, f.Column), f.Message); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"fusebox": main}) }
+
+// TestScript runs the scripts of testdata/script: the binary as a user meets it.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"answers": awaitAnswer, "exits": checkExit, "freeaddr": freeAddr, "kafka": startKafka,
+		},
+	})
+}
+
+// checkExit runs a command and looks at its exit status: exits STATUS COMMAND ARG...
+func checkExit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND ARG...")
+	}
+	var exit *exec.ExitError
+	status := 0
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		status = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(status) != args[0] {
+		ts.Fatalf("%s: exit status %d, want %s", strings.Join(args[1:], " "), status, args[0])
+	}
+}
+
+// startKafka starts a kfake cluster for the script and says in FUSEBOX_BROKERS where it is: kafka [BROKERS]
+func startKafka(ts *testscript.TestScript, _ bool, args []string) {
+	brokers := 1
+	if len(args) == 1 {
+		n, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		brokers = n
+	}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(brokers))
+	ts.Check(err)
+	ts.Defer(cluster.Close)
+	ts.Setenv("FUSEBOX_BROKERS", strings.Join(cluster.ListenAddrs(), ","))
+}
+
+// freeAddr puts an address on which nobody listens into a variable: freeaddr NAME
+func freeAddr(ts *testscript.TestScript, _ bool, args []string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv(args[0], listener.Addr().String())
+	ts.Check(listener.Close())
+}
+
+// awaitAnswer asks a URL until status and body match: answers URL REGEXP
+func awaitAnswer(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := regexp.Compile("(?s)" + args[1])
+	ts.Check(err)
+	client := http.Client{Timeout: 5 * time.Second}
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	last := ""
+	for {
+		if answer, err := client.Get(args[0]); err == nil {
+			body, _ := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			last = fmt.Sprintf("%d %s", answer.StatusCode, body)
+		} else {
+			last = err.Error()
+		}
+		if want.MatchString(last) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			ts.Fatalf("%s answers %q, want %s", args[0], last, want)
+		}
+	}
+}
