@@ -1,0 +1,229 @@
+package kafka
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// ErrTopics says that the topics are not as they have to be: nothing may start, or go on.
+var ErrTopics = errors.New("the topics are not as they have to be")
+
+// cluster is what the workers of a process share to ask Kafka with: a client outside the group and outside any
+// transaction, and what it learned at the start about the topics.
+type cluster struct {
+	client *kgo.Client
+	admin  *kadm.Client
+	topics Topics
+	group  string
+	layout
+}
+
+// layout is what there is of the topics.
+type layout struct {
+	id          string                  // The cluster's.
+	partitions  int32                   // Of every topic but the dead letters.
+	deadLetters int32                   // Partitions of the dead letters.
+	rawIDs      map[string]kadm.TopicID // By name.
+	topicIDs    map[string]string       // By name, in Kafka's own form.
+}
+
+// connect reaches the cluster and looks at the topics. It fails where one is missing or where their numbers of
+// partitions differ.
+func connect(ctx context.Context, c Config, opts []kgo.Opt) (*cluster, error) {
+	client, err := kgo.NewClient(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("make the Kafka client: %w", err)
+	}
+	k := &cluster{client: client, admin: kadm.NewClient(client), topics: c.Topics, group: c.Group}
+	if k.layout, err = k.inspect(ctx); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// check looks at the topics once more. The error is an ErrTopics where they are not what they were at the start.
+func (k *cluster) check(ctx context.Context) error {
+	now, err := k.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	for name, id := range k.topicIDs {
+		if now.topicIDs[name] != id {
+			return fmt.Errorf("%w: topic %s was deleted and created again", ErrTopics, name)
+		}
+	}
+	if now.partitions != k.partitions {
+		return fmt.Errorf("%w: they had %d partitions and have %d", ErrTopics, k.partitions, now.partitions)
+	}
+	return nil
+}
+
+// inspect reads what there is of the topics.
+func (k *cluster) inspect(ctx context.Context) (layout, error) {
+	var names []string
+	for _, t := range k.topics.named() {
+		names = append(names, t.name)
+	}
+	found, err := k.admin.Metadata(ctx, names...)
+	if err != nil {
+		return layout{}, fmt.Errorf("ask the brokers for the topics: %w", err)
+	}
+	l := layout{id: found.Cluster, topicIDs: map[string]string{}, rawIDs: map[string]kadm.TopicID{}}
+	var faults []error
+	for _, t := range k.topics.named() {
+		faults = append(faults, l.note(t, found.Topics[t.name], k.topics))
+	}
+	return l, errors.Join(faults...)
+}
+
+// note takes down one topic.
+func (l *layout) note(t use, found kadm.TopicDetail, topics Topics) error {
+	count := int32(len(found.Partitions))
+	l.topicIDs[t.name], l.rawIDs[t.name] = base64.RawURLEncoding.EncodeToString(found.ID[:]), found.ID
+	switch {
+	case errors.Is(found.Err, kerr.UnknownTopicOrPartition) || found.Err == nil && count == 0:
+		return fmt.Errorf("%w: topic %s for %s does not exist: `fusebox topics create` makes it",
+			ErrTopics, t.name, t.use)
+	case found.Err != nil:
+		return fmt.Errorf("look at topic %s for %s: %w", t.name, t.use, found.Err)
+	case t.name == topics.DeadLetters:
+		l.deadLetters = count
+	case l.partitions == 0:
+		l.partitions = count
+	case l.partitions != count:
+		return fmt.Errorf("%w: %s has %d partitions and %s has %d, where they must have the same number: "+
+			"`fusebox topics check` says what to do", ErrTopics, t.name, count, topics.Outcomes, l.partitions)
+	}
+	return nil
+}
+
+// ends returns the ends of partitions of a topic: the high watermarks, or the last stable offsets, up to which a
+// read_committed reader gets.
+func (k *cluster) ends(ctx context.Context, topic string, partitions []int32, stable bool) (map[int32]int64, error) {
+	return k.list(ctx, topic, partitions, -1, stable)
+}
+
+// starts returns where the log of partitions of a topic begins.
+func (k *cluster) starts(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error) {
+	return k.list(ctx, topic, partitions, -2, false)
+}
+
+// list asks the leaders of partitions for an offset: -1 stands for the end, -2 for the start.
+func (k *cluster) list(ctx context.Context, topic string, partitions []int32, which int64, stable bool) (
+	map[int32]int64, error,
+) {
+	asked := kmsg.NewListOffsetsRequestTopic()
+	asked.Topic = topic
+	for _, p := range partitions {
+		part := kmsg.NewListOffsetsRequestTopicPartition()
+		part.Partition, part.Timestamp = p, which
+		asked.Partitions = append(asked.Partitions, part)
+	}
+	request := kmsg.NewPtrListOffsetsRequest()
+	request.ReplicaID = -1
+	if stable {
+		request.IsolationLevel = 1
+	}
+	request.Topics = append(request.Topics, asked)
+	response, err := request.RequestWith(ctx, k.client)
+	if err != nil {
+		return nil, fmt.Errorf("list offsets of %s: %w", topic, err)
+	}
+	offsets := make(map[int32]int64, len(partitions))
+	for _, t := range response.Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return nil, fmt.Errorf("list offsets of %s/%d: %w", topic, p.Partition, err)
+			}
+			offsets[p.Partition] = p.Offset
+		}
+	}
+	if len(offsets) != len(partitions) {
+		return nil, fmt.Errorf("list offsets of %s: answer for %d of %d partitions",
+			topic, len(offsets), len(partitions))
+	}
+	return offsets, nil
+}
+
+// committed is what the group has committed for a pair of partitions.
+type committed struct {
+	outcomes, signals int64  // The next offsets; -1 where there is none.
+	stamp             string // Of the transaction that committed them, see stamp.
+}
+
+// none tells whether nothing at all is committed.
+func (c committed) none() bool { return c.outcomes < 0 && c.signals < 0 }
+
+// offsets returns what the group has committed, once no transaction that could still change it is open.
+func (k *cluster) offsets(ctx context.Context) (map[int32]committed, error) {
+	found, err := k.admin.FetchOffsets(kadm.RequireStable(ctx), k.group)
+	if err == nil {
+		err = found.Error()
+	}
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return nil, fmt.Errorf("fetch the offsets of group %s: %w", k.group, err)
+	}
+	all := make(map[int32]committed, k.partitions)
+	for i := range k.partitions {
+		all[i] = committed{outcomes: -1, signals: -1}
+	}
+	found.Each(func(o kadm.OffsetResponse) {
+		c, known := all[o.Partition]
+		if !known {
+			return
+		}
+		switch o.Topic {
+		case k.topics.Outcomes:
+			c.outcomes, c.stamp = o.At, o.Metadata
+		case k.topics.Signals:
+			c.signals = o.At
+		}
+		all[o.Partition] = c
+	})
+	return all, nil
+}
+
+// leave takes static members out of the group, so that others need not wait for their sessions to time out.
+func (k *cluster) leave(ctx context.Context, members []string) error {
+	left, err := k.admin.LeaveGroup(ctx, kadm.LeaveGroup(k.group).Reason("shut down").InstanceIDs(members...))
+	if err != nil {
+		return fmt.Errorf("leave group %s: %w", k.group, err)
+	}
+	var faults []error
+	for _, member := range left {
+		if member.Err != nil && !errors.Is(member.Err, kerr.UnknownMemberID) {
+			faults = append(faults, fmt.Errorf("leave group %s as %s: %w", k.group, member.InstanceID, member.Err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// keepsTombstones is how long a topic keeps them where it cannot be asked: Kafka's own default.
+const keepsTombstones = 24 * time.Hour
+
+// tombstonesKept returns how long the changelog keeps tombstones.
+func (k *cluster) tombstonesKept(ctx context.Context) time.Duration {
+	described, err := k.admin.DescribeTopicConfigs(ctx, k.topics.Changelog)
+	if err != nil || len(described) != 1 || described[0].Err != nil {
+		return keepsTombstones
+	}
+	for _, c := range described[0].Configs {
+		if c.Key != "delete.retention.ms" || c.Value == nil {
+			continue
+		}
+		if ms, err := strconv.ParseInt(*c.Value, 10, 64); err == nil && ms > 0 {
+			return time.Duration(ms) * time.Millisecond
+		}
+	}
+	return keepsTombstones
+}

@@ -1,0 +1,205 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fusebox-project/fusebox/state"
+)
+
+// abortLimit is how many transactions in a row may fail before the session begins anew.
+const abortLimit = 5
+
+// publication is what a transaction says of one pair.
+type publication struct {
+	pair     *pair
+	next     progress
+	changes  []state.Change
+	progress *kgo.Record // The last record of the pair in the changelog.
+}
+
+// commit publishes what the pairs have to say, in one transaction with the offsets of what they handled. Every
+// transaction carries the offsets of each pair in it, even of one that handled nothing: an offset commit is what fences
+// a worker that is no member of the group any more.
+func (w *worker) commit(ctx context.Context) error {
+	w.committed = time.Now()
+	if err := w.forwarder.flush(ctx); err != nil {
+		return err
+	}
+	batch := w.collect()
+	if len(batch) == 0 {
+		return nil
+	}
+	if err := w.crashes("before begin"); err != nil {
+		return err
+	}
+	if err := w.session.Begin(); err != nil {
+		return fmt.Errorf("begin a transaction: %w", err)
+	}
+	w.publisher.reset()
+	for i := range batch {
+		w.publish(ctx, &batch[i])
+	}
+	if err := w.flush(ctx); err != nil {
+		return w.abort(ctx, err)
+	}
+	if err := w.crashes("before end"); err != nil {
+		return err
+	}
+	ended, err := w.end(ctx, batch)
+	if !ended {
+		return w.lookUp(ctx, batch, err)
+	}
+	if err := w.crashes("before store"); err != nil {
+		return err
+	}
+	w.aborts = 0
+	w.loop.metrics.transactions.WithLabelValues(committedResult).Inc()
+	w.loop.metrics.commit.Observe(time.Since(w.committed).Seconds())
+	for i := range batch {
+		w.settle(&batch[i])
+	}
+	w.evict()
+	return nil
+}
+
+// collect returns the pairs that have something to publish, under one new number: higher than any that one of them had.
+func (w *worker) collect() []publication {
+	var batch []publication
+	number := uint64(0)
+	for _, p := range w.pairs {
+		if p.phase.works() && !p.out.empty() {
+			batch = append(batch, publication{pair: p})
+			number = max(number, p.base.Number)
+		}
+	}
+	slices.SortFunc(batch, func(a, b publication) int { return int(a.pair.id - b.pair.id) })
+	for i := range batch {
+		batch[i].next = w.progressOf(batch[i].pair, number+1)
+	}
+	return batch
+}
+
+// progressOf returns the progress record of a pair as a transaction would leave it.
+func (w *worker) progressOf(p *pair, number uint64) progress {
+	k, in := w.loop.cluster, p.inputs()
+	next := progress{
+		Schema: progressSchema, Partitions: k.partitions,
+		Outcomes: inputPosition{k.topicIDs[p.outcomes.topic], in.Outcomes},
+		Signals:  inputPosition{k.topicIDs[p.signals.topic], in.Signals},
+		Number:   number, Writer: w.id, Policies: p.policies.Version, Circuits: p.known + p.out.known,
+		Origins: p.mergedOrigins().list(),
+	}
+	if p.out.switched != nil {
+		next.Policies = p.out.switched.Version
+	}
+	if clock := p.core.Clock(); !clock.IsZero() {
+		next.ClockMS = clock.UnixMilli()
+	}
+	return next
+}
+
+// publish hands the records of a pair to the client: transitions and states, dead letters, the switch of policies, the
+// heartbeat, and to the changelog every circuit touched, the progress record last.
+func (w *worker) publish(ctx context.Context, pub *publication) {
+	p, b, topics := pub.pair, &w.publisher, &w.loop.config.Topics
+	w.states(ctx, p)
+	for _, letter := range p.out.letters {
+		b.produce(ctx, w.session, letter)
+	}
+	w.publishSwitch(ctx, p)
+	w.publishHeartbeat(ctx, p)
+	for circuit, value := range p.core.Changes() {
+		r := b.record(topics.Changelog, p.id)
+		r.Key = b.keep(circuit)
+		if value == nil {
+			tombstone := b.record(topics.State, p.id)
+			tombstone.Key = r.Key
+			b.produce(ctx, w.session, tombstone)
+		} else {
+			r.Value = b.keepBytes(value)
+		}
+		pub.changes = append(pub.changes, state.Change{Circuit: circuit, Value: r.Value})
+		b.produce(ctx, w.session, r)
+	}
+	from := len(b.text)
+	b.text = pub.next.append(b.text)
+	pub.progress = b.record(topics.Changelog, p.id)
+	pub.progress.Value = b.since(from)
+	pub.progress.Key = b.keep(progressKey)
+	b.produce(ctx, w.session, pub.progress)
+}
+
+// flush waits until every record is written or refused. Where a topic is gone or its broker does not answer, it gives
+// up after the time that a transaction may last.
+func (w *worker) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, transactionTimeout)
+	defer cancel()
+	if err := w.session.Client().Flush(ctx); err != nil {
+		return fmt.Errorf("%w: the records of a transaction were not taken within %v: %w",
+			errRejoin, transactionTimeout, err)
+	}
+	return w.publisher.err()
+}
+
+// end commits the transaction, with our own offsets in place of those that the client would take from its polls: what
+// was polled is not always handled yet.
+func (w *worker) end(ctx context.Context, batch []publication) (committed bool, err error) {
+	offsets := w.offsetsOf(batch)
+	ctx = kgo.PreTxnCommitFnContext(ctx, func(r *kmsg.TxnOffsetCommitRequest) error {
+		r.Topics = offsets
+		return nil
+	})
+	ctx, cancel := context.WithTimeout(ctx, 2*transactionTimeout)
+	defer cancel()
+	return w.session.End(ctx, kgo.TryCommit)
+}
+
+func (w *worker) offsetsOf(batch []publication) []kmsg.TxnOffsetCommitRequestTopic {
+	topics := w.loop.config.Topics
+	outcomes, signals := kmsg.NewTxnOffsetCommitRequestTopic(), kmsg.NewTxnOffsetCommitRequestTopic()
+	outcomes.Topic, outcomes.TopicID = topics.Outcomes, w.loop.cluster.rawIDs[topics.Outcomes]
+	signals.Topic, signals.TopicID = topics.Signals, w.loop.cluster.rawIDs[topics.Signals]
+	for _, pub := range batch {
+		stamp := pub.next.stamp()
+		add := func(t *kmsg.TxnOffsetCommitRequestTopic, offset int64) {
+			part := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+			part.Partition, part.Offset, part.LeaderEpoch, part.Metadata = pub.pair.id, offset, -1, &stamp
+			t.Partitions = append(t.Partitions, part)
+		}
+		add(&outcomes, pub.next.Outcomes.Next)
+		add(&signals, pub.next.Signals.Next)
+	}
+	return []kmsg.TxnOffsetCommitRequestTopic{outcomes, signals}
+}
+
+// abort ends a transaction that must not commit, and takes the pairs back to their last commits. Nothing has asked for
+// a commit, so there is nothing to look up.
+func (w *worker) abort(ctx context.Context, why error) error {
+	if errors.Is(why, errRejoin) {
+		return why // The client still holds records. Closing it gives them up, and the next one with its id aborts.
+	}
+	w.loop.metrics.transactions.WithLabelValues(abortedResult).Inc()
+	ctx, cancel := context.WithTimeout(ctx, 2*transactionTimeout)
+	defer cancel()
+	if _, err := w.session.End(ctx, kgo.TryAbort); err != nil {
+		return fmt.Errorf("%w: %w: abort: %w", errRejoin, why, err)
+	}
+	return w.again(why)
+}
+
+// again goes back to the last commits after a transaction that did not commit.
+func (w *worker) again(why error) error {
+	if w.aborts++; w.aborts == abortLimit || isFenced(why) {
+		return fmt.Errorf("%w: %d transactions in a row were aborted: %w", errRejoin, w.aborts, why)
+	}
+	w.log.Warn("transaction aborted: its records are handled again", "err", why)
+	w.rewindAll()
+	return nil
+}

@@ -1,0 +1,163 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// heed takes note of what came into the inbox.
+func (w *worker) heed(ctx context.Context) error {
+	for _, event := range w.inbox.take() {
+		switch e := event.(type) {
+		case assignment:
+			w.take(ctx, e.partitions)
+		case revocation:
+			if err := w.giveUp(ctx, e.partitions); err != nil {
+				return err
+			}
+		case restoration:
+			if err := w.restored(e); err != nil {
+				return err
+			}
+		case reload:
+			for _, p := range w.pairs {
+				p.switches = p.switches || p.phase.works()
+			}
+		}
+	}
+	return nil
+}
+
+// take begins with the pairs that are assigned. The balancer assigns whole pairs alone.
+func (w *worker) take(ctx context.Context, partitions map[string][]int32) {
+	topics := w.loop.config.Topics
+	halves := map[int32]int{}
+	for _, topic := range []string{topics.Outcomes, topics.Signals} {
+		for _, id := range partitions[topic] {
+			halves[id]++
+		}
+	}
+	for id, n := range halves {
+		if n != 2 {
+			w.log.Error("half of a pair was assigned: it is not worked on", "partition", id)
+			continue
+		}
+		w.begin(id)
+	}
+	w.loop.status.join(w.id)
+	if !w.joined {
+		w.joined = true
+		// A static member that was killed after it had given up partitions, and before it had said so by joining
+		// again, gets its old assignment back, and nobody the rest. One more join round costs nobody his work.
+		w.session.Client().ForceRebalance()
+	}
+}
+
+// begin starts the restore of a pair. Its partitions are not polled until that is over.
+func (w *worker) begin(id int32) {
+	w.drop(id)
+	topics := w.loop.config.Topics
+	w.session.Client().PauseFetchPartitions(map[string][]int32{topics.Outcomes: {id}, topics.Signals: {id}})
+	p := newPair(id, topics, w.loop.metrics)
+	w.pairs[id] = p
+	w.setPhase(p, restoring)
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	w.restores.Go(func() {
+		result, err := w.loop.restore(ctx, p)
+		w.inbox.put(restoration{p, result, err})
+	})
+}
+
+// restored lets a pair work, or says why it does not.
+func (w *worker) restored(e restoration) error {
+	p := e.pair
+	if w.pairs[p.id] != p { // It was given up meanwhile.
+		w.loop.claims.release(p)
+		return nil
+	}
+	if fatal(e.err) {
+		return e.err
+	}
+	if e.err != nil {
+		w.refuse(p, e.err)
+		return nil
+	}
+	p.fill(e.result)
+	w.loop.known.Add(int64(p.known))
+	w.setPhase(p, catchingUp)
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	p.offsets(offsets)
+	client := w.session.Client()
+	client.SetOffsets(offsets)
+	client.ResumeFetchPartitions(map[string][]int32{p.outcomes.topic: {p.id}, p.signals.topic: {p.id}})
+	w.log.Info("partition restored", "partition", p.id, "circuits", p.known, "outcomes", p.outcomes.next,
+		"signals", p.signals.next, "behind", p.target-p.outcomes.next)
+	return nil
+}
+
+// refuse leaves a pair unworked and says why. The restore is tried again with the heartbeats, as the reason may go.
+func (w *worker) refuse(p *pair, err error) {
+	w.log.Error("partition does not start", "partition", p.id, "err", err)
+	if p.phase.works() {
+		w.rollback(p)
+	}
+	topics := w.loop.config.Topics
+	w.session.Client().PauseFetchPartitions(map[string][]int32{topics.Outcomes: {p.id}, topics.Signals: {p.id}})
+	w.setPhase(p, refused)
+	w.loop.status.problem(p.id, err)
+}
+
+// giveUp drops pairs that were revoked. The session lets no transaction commit that was begun before: all that is not
+// committed is dropped, of the pairs that stay too, and the session is told so.
+func (w *worker) giveUp(ctx context.Context, partitions map[string][]int32) error {
+	topics := w.loop.config.Topics
+	gone := 0
+	for _, topic := range []string{topics.Outcomes, topics.Signals} {
+		for _, id := range partitions[topic] {
+			gone++
+			w.drop(id)
+		}
+	}
+	if gone == 0 {
+		return nil
+	}
+	if _, err := w.session.End(ctx, kgo.TryAbort); err != nil {
+		return fmt.Errorf("%w: abort after a rebalance: %w", errRejoin, err)
+	}
+	w.rewindAll()
+	return nil
+}
+
+// drop forgets a pair, with all that is not committed of it.
+func (w *worker) drop(id int32) {
+	p := w.pairs[id]
+	if p == nil {
+		return
+	}
+	p.stop()
+	delete(w.pairs, id)
+	for _, s := range p.circuits {
+		s.remove()
+	}
+	w.loop.known.Add(int64(-p.known - p.out.known))
+	w.loop.resident.Add(int64(-p.counted))
+	if p.phase != restoring { // A restore under way still uses the store; it gives the claim back itself.
+		w.loop.claims.release(p)
+	}
+	w.loop.status.gone(id, w.id)
+	w.loop.metrics.forgetPartition(strconv.Itoa(int(id)))
+}
+
+// setPhase notes how far a pair is, for the report and the metrics.
+func (w *worker) setPhase(p *pair, now phase) {
+	p.phase = now
+	w.loop.status.phase(p.id, w.id, now)
+	w.loop.metrics.setPhase(strconv.Itoa(int(p.id)), now)
+	if now == running {
+		w.log.Info("partition caught up", "partition", p.id)
+	}
+}

@@ -1,0 +1,108 @@
+package kafka
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// beatEvery is how often a partition says that it is alive.
+const beatEvery = 5 * time.Second
+
+// beats makes the heartbeats of all pairs due, every so often, and looks how far the pairs are behind. Pairs that did
+// not start are tried again.
+func (w *worker) beats(ctx context.Context, now time.Time) {
+	if now.Before(w.beat) {
+		return
+	}
+	w.beat = now.Add(beatEvery)
+	var working []int32
+	for id, p := range w.pairs {
+		switch {
+		case p.phase.works():
+			working = append(working, id)
+			p.out.heartbeat = true
+			p.tick(w.loop.metrics, now)
+		case p.phase == refused:
+			w.begin(id)
+		}
+	}
+	if len(working) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, beatEvery)
+	defer cancel()
+	topic := w.loop.config.Topics.Outcomes
+	ends, err := w.loop.cluster.ends(ctx, topic, working, false)
+	if err != nil {
+		w.log.Warn("lag not known", "err", err)
+		return
+	}
+	stable, err := w.loop.cluster.ends(ctx, topic, working, true)
+	if err != nil {
+		w.log.Warn("lag not known", "err", err)
+		return
+	}
+	for _, id := range working {
+		w.lag(w.pairs[id], ends[id], stable[id], now)
+	}
+}
+
+// lag shows how far a pair is behind.
+func (w *worker) lag(p *pair, end, stable int64, now time.Time) {
+	p.high = end
+	m, label := w.loop.metrics, strconv.Itoa(int(p.id))
+	behind := max(end-p.outcomes.next, 0)
+	seconds := 0.0
+	if behind > 0 && !p.newest.IsZero() {
+		seconds = max(now.Sub(p.newest), 0).Seconds()
+	}
+	m.lagRecords.WithLabelValues(label).Set(float64(behind))
+	m.lagSeconds.WithLabelValues(label).Set(seconds)
+	m.unstable.WithLabelValues(label).Set(float64(max(end-stable, 0)))
+	w.watchOpen(p, stable, end, now)
+}
+
+// hungAfter is how long the last stable offset of an input may stand still below the high watermark before the holder
+// of the open transaction is named.
+const hungAfter = 30 * time.Second
+
+// watchOpen names who holds an open transaction that keeps outcomes from being read.
+func (w *worker) watchOpen(p *pair, stable, end int64, now time.Time) {
+	if stable >= end || stable != p.stable {
+		p.stable, p.stuck = stable, now
+		return
+	}
+	if now.Sub(p.stuck) < hungAfter {
+		return
+	}
+	p.stuck = now
+	holder := w.loop.cluster.holder(p.outcomes.topic, p.id)
+	w.log.Warn("outcomes cannot be read: a transaction is open", "partition", p.id, "from", stable, "to", end,
+		"held by", holder)
+	w.loop.status.problemText(p.id, "outcomes from offset "+strconv.FormatInt(stable, 10)+
+		" on cannot be read: an open transaction is held by "+holder)
+}
+
+// publishHeartbeat says how far a pair has come, where it is due.
+func (w *worker) publishHeartbeat(ctx context.Context, p *pair) {
+	if !p.out.heartbeat {
+		return
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	if clock := p.core.Clock(); clock.After(now) {
+		now = clock
+	}
+	p.high = max(p.high, p.outcomes.next)
+	b := &w.publisher
+	from := len(b.text)
+	b.text = schemas.AppendHeartbeat(b.text, &schemas.Heartbeat{
+		Partition: p.id, At: now, Watermark: p.high, Lag: p.high - p.outcomes.next, Instance: w.loop.config.Instance,
+	})
+	r := b.record(w.loop.config.Topics.State, p.id)
+	r.Value = b.since(from)
+	r.Key = b.keep(schemas.HeartbeatKeyPrefix + strconv.Itoa(int(p.id)))
+	b.produce(ctx, w.session, r)
+}

@@ -1,0 +1,72 @@
+package kafka
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// pick returns the record of a pair to handle next, or nil where there is none yet. Records go in the order of their
+// timestamps, outcomes first on a tie. A signal waits until the outcomes are read past its timestamp, or to their end
+// as it was after the signal was polled: see listEnds. So a fresh claim does not make a backlog late, and a claim on
+// an idle partition waits for one answer of the broker alone.
+func (p *pair) pick(now time.Time) (r *kgo.Record, from *feed) {
+	outcome, signal := p.outcomes.head(), p.signals.head()
+	switch {
+	case signal == nil && outcome == nil:
+		return nil, nil
+	case signal == nil:
+		return outcome, &p.outcomes
+	case signal.Attrs.IsControl():
+		return signal, &p.signals
+	case outcome == nil:
+		if p.readToEnd(signal) {
+			return signal, &p.signals
+		}
+		return nil, nil
+	}
+	signalAt, _ := stampOf(signal, now)
+	outcomeAt, _ := stampOf(outcome, now)
+	if signalAt.Before(outcomeAt) && !outcome.Attrs.IsControl() {
+		return signal, &p.signals
+	}
+	return outcome, &p.outcomes
+}
+
+// readToEnd tells whether the outcomes are handled up to their end as it was after the signal was polled.
+func (p *pair) readToEnd(signal *kgo.Record) bool {
+	return signal.Offset < p.endCovers && p.outcomes.next >= p.end
+}
+
+// waits tells whether a signal waits and no end is known yet that would let it go on.
+func (p *pair) waits() bool {
+	signal := p.signals.head()
+	return p.phase.works() && signal != nil && p.outcomes.head() == nil && signal.Offset >= p.endCovers
+}
+
+// listEnds asks for the ends of the outcomes partitions for which signals wait: for the last stable offset, as nobody
+// reads past that, and a hung transaction of some producer must not hold up an operator.
+func (w *worker) listEnds(ctx context.Context) {
+	w.waiting = w.waiting[:0]
+	for _, p := range w.pairs {
+		if p.waits() {
+			w.waiting = append(w.waiting, p.id)
+		}
+	}
+	if len(w.waiting) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	ends, err := w.loop.cluster.ends(ctx, w.loop.config.Topics.Outcomes, w.waiting, true)
+	if err != nil {
+		w.log.Warn("signals wait for the end of the outcomes", "err", err)
+		w.retry = time.Now().Add(100 * time.Millisecond)
+		return
+	}
+	for id, end := range ends {
+		p := w.pairs[id]
+		p.end, p.endCovers = end, p.signals.polled
+	}
+}

@@ -1,0 +1,151 @@
+package kafka
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/processor"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// pair is one partition of the work: outcomes partition i and signals partition i, and the circuits that live there.
+// A worker's goroutine owns it, and while it is restored the restore does.
+type pair struct {
+	id    int32
+	phase phase
+	stop  context.CancelFunc // Ends the restore.
+
+	core     *processor.Partition
+	policies *inForce // As of the last commit.
+	switches bool     // Others are to be put in force before the next record.
+	outcomes feed
+	signals  feed
+	held     bool // The signals are not polled: too many wait.
+
+	end       int64 // Of the outcomes, as it was when the signals below endCovers had been polled.
+	endCovers int64
+	target    int64 // Where the outcomes ended when the pair was restored: up to there it catches up.
+
+	base    progress // As last committed.
+	stamp   string   // Of the group's offsets, as last committed; empty where it has none.
+	origins origins  // As last committed.
+	known   int      // Circuits known as of the last commit.
+	counted int      // Circuits in memory that the process has counted.
+
+	out    output
+	poison map[poisonKey]string // Records that make a step panic, with what the panic said.
+	newest time.Time            // Timestamp of the newest record handled.
+
+	sweeps   time.Time // When idle circuits are looked for next, and in the store.
+	searches time.Time
+
+	high   int64     // The high watermark of the outcomes, as last seen.
+	stable int64     // Their last stable offset, as last seen while it was below.
+	stuck  time.Time // Since when it has stood there.
+
+	circuits map[string]*series // Those with series of their own.
+	others   *series            // Of all the rest.
+	outages  map[string]outage  // The circuits that are not closed.
+}
+
+func newPair(id int32, topics Topics, m *metrics) *pair {
+	return &pair{
+		id: id, outcomes: feed{topic: topics.Outcomes}, signals: feed{topic: topics.Signals}, origins: origins{},
+		circuits: map[string]*series{}, outages: map[string]outage{}, others: &series{m: m, circuit: otherCircuits},
+	}
+}
+
+type poisonKey struct {
+	topic  string
+	offset int64
+}
+
+// output is what a pair has to publish in the next transaction, beside the circuits touched.
+type output struct {
+	records    int // Handled since the last commit.
+	known      int // Circuits that became known, less those forgotten.
+	states     []schemas.State
+	appended   []time.Time // When the outcomes behind those states were appended.
+	letters    []*kgo.Record
+	origins    origins
+	switched   *inForce // Other policies that came in force.
+	switchedAt schemas.Inputs
+	heartbeat  bool
+	swept      []string  // Circuits that are forgotten.
+	touched    []*series // With something to count at the commit.
+	tally      [2]recordTally
+	clamped    int // Outcomes whose own time was clamped.
+}
+
+// empty tells whether there is nothing to publish and no offset to commit.
+func (o *output) empty() bool {
+	return o.records == 0 && len(o.states) == 0 && o.switched == nil && !o.heartbeat && len(o.swept) == 0
+}
+
+// urgent tells whether something is to be published that must not wait for the commit interval.
+func (o *output) urgent() bool {
+	return len(o.states) > 0 || o.switched != nil || o.heartbeat || len(o.swept) > 0
+}
+
+// clear empties the output for the next transaction.
+func (o *output) clear() {
+	clear(o.states)
+	clear(o.letters)
+	clear(o.touched)
+	*o = output{
+		states: o.states[:0], appended: o.appended[:0], letters: o.letters[:0], touched: o.touched[:0],
+	}
+}
+
+// inputs returns the next offsets of both topics.
+func (p *pair) inputs() schemas.Inputs {
+	return schemas.Inputs{Outcomes: p.outcomes.next, Signals: p.signals.next}
+}
+
+// tally returns where the records of a feed are counted.
+func (p *pair) tally(from *feed) *recordTally {
+	if from == &p.signals {
+		return &p.out.tally[1]
+	}
+	return &p.out.tally[0]
+}
+
+// seen returns the highest origin offset handled from a place, and whether there is one.
+func (p *pair) seen(key originKey) (int64, bool) {
+	if offset, ok := p.out.origins[key]; ok {
+		return offset, true
+	}
+	offset, ok := p.origins[key]
+	return offset, ok
+}
+
+// rollback drops all that is not committed, and begins again at the last commit. What was counted for metrics goes too.
+// Where other policies came in force, the old ones are back, with an empty memory that the store fills again.
+func (p *pair) rollback() {
+	if p.out.switched != nil {
+		p.core = processor.New(p.policies.Policies)
+		p.core.SetClock(p.base.clock())
+		p.switches = true
+	} else {
+		p.core.Rollback()
+	}
+	for _, s := range p.out.touched {
+		s.drop()
+	}
+	p.out.clear()
+	p.outcomes.reset(p.base.Outcomes.Next)
+	p.signals.reset(p.base.Signals.Next)
+	p.end, p.endCovers = 0, 0
+}
+
+// offsets returns where both partitions go on, for the client.
+func (p *pair) offsets(into map[string]map[int32]kgo.EpochOffset) {
+	for _, f := range []*feed{&p.outcomes, &p.signals} {
+		if into[f.topic] == nil {
+			into[f.topic] = map[int32]kgo.EpochOffset{}
+		}
+		into[f.topic][p.id] = kgo.EpochOffset{Epoch: -1, Offset: f.next}
+	}
+}

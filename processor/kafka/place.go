@@ -1,0 +1,73 @@
+package kafka
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// place tells whether a record is to be handled here. One that belongs to another partition is forwarded; one that was
+// forwarded before, or by another group, is dropped. It is not asked for a circuit in memory whose record has no
+// header: whatever is in memory belongs here.
+func (w *worker) place(ctx context.Context, p *pair, from *feed, r *kgo.Record, circuit string) (
+	ours bool, err error,
+) {
+	tally := p.tally(from)
+	f, was := w.forwardedFrom(r)
+	if was && f.group != w.loop.config.Group {
+		tally.foreign++
+		return false, nil
+	}
+	known := was && w.knows(from, f)
+	if known {
+		key := originKey{f.topicID, f.partition}
+		if highest, any := p.seen(key); any && f.offset <= highest {
+			tally.repeated++
+			return false, nil
+		}
+		if p.out.origins == nil {
+			p.out.origins = origins{}
+		}
+		p.out.origins[key] = f.offset
+		if from == &p.outcomes && w.outcome.Time.IsZero() {
+			w.outcome.Time = f.at
+		}
+	}
+	if p.core.Resident(circuit) || w.partitionOf(circuit) == p.id {
+		return true, nil
+	}
+	tally.misrouted++
+	if known {
+		w.setAside(p, r, "was forwarded to a partition that is not its circuit's")
+		return false, nil
+	}
+	return false, w.forward(ctx, r, forwarded{
+		group: w.loop.config.Group, cluster: w.loop.cluster.id, topicID: w.loop.cluster.topicIDs[r.Topic],
+		partition: r.Partition, offset: r.Offset, at: r.Timestamp,
+	}, w.partitionOf(circuit))
+}
+
+// forwardedFrom reads the header of a record, if it has one that can be read.
+func (w *worker) forwardedFrom(r *kgo.Record) (forwarded, bool) {
+	for _, h := range r.Headers {
+		if h.Key != forwardHeader {
+			continue
+		}
+		f, err := readForwarded(string(h.Value))
+		return f, err == nil
+	}
+	return forwarded{}, false
+}
+
+// knows tells whether a record was forwarded from a partition that exists here, by its ids. One from elsewhere, of a
+// mirrored cluster or a topic that was deleted, counts as a record that came directly.
+func (w *worker) knows(from *feed, f forwarded) bool {
+	k := w.loop.cluster
+	return f.cluster == k.id && f.topicID == k.topicIDs[from.topic] && f.partition >= 0 && f.partition < k.partitions
+}
+
+// partitionOf returns the partition where a circuit lives: as Kafka's own producers choose it by the key.
+func (w *worker) partitionOf(circuit string) int32 {
+	w.hashed.Key = append(w.hashed.Key[:0], circuit...)
+	return int32(w.hash.Partition(&w.hashed, int(w.loop.cluster.partitions)))
+}

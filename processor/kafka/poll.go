@@ -1,0 +1,118 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// poll waits for records, for a word in the inbox or for the next thing that is due, and hands the records to the
+// pairs.
+func (w *worker) poll(ctx context.Context) error {
+	ctx, cancel := context.WithDeadline(ctx, w.next())
+	defer cancel()
+	w.inbox.wakes(cancel)
+	fetches := w.session.PollRecords(ctx, maxPoll)
+	var fault error
+	fetches.EachPartition(func(t kgo.FetchTopicPartition) {
+		if t.Err != nil && fault == nil {
+			fault = w.fetchFault(t)
+		}
+		p := w.pairs[t.Partition]
+		if p == nil || !p.phase.works() || len(t.Records) == 0 {
+			return
+		}
+		switch t.Topic {
+		case p.outcomes.topic:
+			p.outcomes.add(t.Records)
+		case p.signals.topic:
+			p.signals.add(t.Records)
+		}
+	})
+	return fault
+}
+
+// fetchFault decides what an error of a poll means: nil where the client goes on by itself.
+func (w *worker) fetchFault(t kgo.FetchTopicPartition) error {
+	var bomb *kgo.ErrDecompressTooLarge
+	var group *kgo.ErrGroupSession
+	switch err := t.Err; {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return nil
+	case errors.Is(err, kerr.FencedInstanceID):
+		return fmt.Errorf("%w: %q", ErrTwice, w.loop.config.Instance)
+	case errors.As(err, &group):
+		w.log.Warn("group membership interrupted", "err", err)
+		if fatal(err) {
+			return err
+		}
+		return nil
+	case errors.As(err, &bomb):
+		w.skipBatch(bomb)
+		return nil
+	case errors.Is(err, kgo.ErrClientClosed):
+		return fmt.Errorf("%w: %w", errRejoin, err)
+	case errors.Is(err, kerr.OffsetOutOfRange), errors.Is(err, kerr.UnknownTopicID),
+		errors.Is(err, kerr.UnknownTopicOrPartition):
+		return fmt.Errorf("%w: poll %s/%d: %w", errRejoin, t.Topic, t.Partition, err)
+	default:
+		w.log.Warn("poll", "topic", t.Topic, "partition", t.Partition, "err", err)
+		return nil
+	}
+}
+
+// skipBatch goes on behind a batch that is too large to be unpacked, and says which it was.
+func (w *worker) skipBatch(bomb *kgo.ErrDecompressTooLarge) {
+	w.log.Error("a batch is too large to be unpacked and is skipped", "topic", bomb.Topic,
+		"partition", bomb.Partition, "from", bomb.Offset, "to", bomb.NextOffset, "limit", batchMaxBytes)
+	w.loop.metrics.records.WithLabelValues(bomb.Topic, "too_large").Add(float64(bomb.NextOffset - bomb.Offset))
+	w.session.Client().SetOffsets(map[string]map[int32]kgo.EpochOffset{
+		bomb.Topic: {bomb.Partition: {Epoch: bomb.Epoch, Offset: bomb.NextOffset}},
+	})
+}
+
+// signalsWaiting bounds how many signals of a pair wait in memory for a backlog of outcomes.
+const signalsWaiting = 1000
+
+// holdSignals stops polling the signals of a pair while too many wait, and polls them again when few are left.
+func (w *worker) holdSignals(p *pair) {
+	partition := map[string][]int32{p.signals.topic: {p.id}}
+	switch waiting := len(p.signals.queue); {
+	case !p.held && waiting > signalsWaiting:
+		p.held = true
+		w.session.Client().PauseFetchPartitions(partition)
+	case p.held && waiting < signalsWaiting/2:
+		p.held = false
+		w.session.Client().ResumeFetchPartitions(partition)
+	}
+}
+
+// rewind takes a pair back to its last commit.
+func (w *worker) rewind(p *pair) {
+	w.rollback(p)
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	p.offsets(offsets)
+	w.session.Client().SetOffsets(offsets)
+}
+
+// rewindAll takes all pairs that work back to their last commits.
+func (w *worker) rewindAll() {
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	for _, p := range w.pairs {
+		if p.phase.works() {
+			w.rollback(p)
+			p.offsets(offsets)
+		}
+	}
+	w.session.Client().SetOffsets(offsets)
+}
+
+func (w *worker) rollback(p *pair) {
+	w.loop.known.Add(int64(-p.out.known))
+	p.rollback()
+	w.retry = time.Time{}
+}

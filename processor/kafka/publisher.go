@@ -1,0 +1,109 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// publisher makes the records of one transaction out of memory that the next one uses again: the client owns a record
+// until its promise is kept, and all promises are kept before a transaction ends.
+type publisher struct {
+	text    []byte         // Keys and values lie in it.
+	chunks  [][]kgo.Record // Records lie in them, so that pointers to them stay good.
+	used    int
+	failure atomic.Pointer[error]
+	newest  map[string]int // By circuit: its last state in the transaction.
+}
+
+const (
+	chunkSize    = 1024
+	textKeptMost = 32 << 20
+)
+
+// reset begins a transaction.
+func (b *publisher) reset() {
+	if cap(b.text) > textKeptMost {
+		b.text = nil
+	}
+	b.text, b.used = b.text[:0], 0
+	b.failure.Store(nil)
+}
+
+// err returns why a record was not written, or nil.
+func (b *publisher) err() error {
+	if failure := b.failure.Load(); failure != nil {
+		return *failure
+	}
+	return nil
+}
+
+// record returns a record to a partition of a topic, all else empty.
+func (b *publisher) record(topic string, partition int32) *kgo.Record {
+	i := b.used / chunkSize
+	if i == len(b.chunks) {
+		b.chunks = append(b.chunks, make([]kgo.Record, chunkSize))
+	}
+	r := &b.chunks[i][b.used%chunkSize]
+	b.used++
+	*r = kgo.Record{Topic: topic, Partition: partition}
+	return r
+}
+
+// keep copies text into the transaction's memory. Growing it leaves what was handed out before where it was.
+func (b *publisher) keep(text string) []byte {
+	from := len(b.text)
+	b.text = append(b.text, text...)
+	return b.since(from)
+}
+
+func (b *publisher) keepBytes(text []byte) []byte {
+	from := len(b.text)
+	b.text = append(b.text, text...)
+	return b.since(from)
+}
+
+// since returns what was appended to the text from a place on.
+func (b *publisher) since(from int) []byte { return b.text[from:len(b.text):len(b.text)] }
+
+func (b *publisher) settled(r *kgo.Record, err error) {
+	if err != nil {
+		err = fmt.Errorf("publish to %s/%d: %w", r.Topic, r.Partition, err)
+		b.failure.CompareAndSwap(nil, &err)
+	}
+}
+
+func (b *publisher) produce(ctx context.Context, s *kgo.GroupTransactSession, r *kgo.Record) {
+	s.Produce(ctx, r, b.settled)
+}
+
+// states publishes all states to the transitions, and to the state topic the last one of each circuit.
+func (w *worker) states(ctx context.Context, p *pair) {
+	b, topics := &w.publisher, &w.loop.config.Topics
+	if b.newest == nil {
+		b.newest = map[string]int{}
+	}
+	clear(b.newest)
+	for i := range p.out.states {
+		b.newest[p.out.states[i].Circuit] = i
+	}
+	for i := range p.out.states {
+		st := &p.out.states[i]
+		from := len(b.text)
+		b.text = schemas.AppendState(b.text, st)
+		value := b.since(from)
+		key := b.keep(st.Circuit)
+		for _, topic := range []string{topics.Transitions, topics.State} {
+			if topic == topics.State && b.newest[st.Circuit] != i {
+				continue
+			}
+			r := b.record(topic, p.id)
+			r.Key, r.Value = key, value
+			b.produce(ctx, w.session, r)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package kafka
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// Report tells whether the processor is ready, and what is missing.
+type Report struct {
+	Ready      bool              `json:"ready"`
+	Joined     bool              `json:"joined"` // Every worker is a member of the group.
+	Partitions []PartitionReport `json:"partitions"`
+	Missing    []string          `json:"missing,omitempty"` // What keeps it from being ready, in words.
+	Degraded   []string          `json:"degraded,omitempty"`
+}
+
+// PartitionReport tells how far one partition is.
+type PartitionReport struct {
+	Partition int32  `json:"partition"`
+	Worker    string `json:"worker"`
+	Phase     string `json:"phase"`
+	Remaining int64  `json:"remaining,omitempty"` // Records of the changelog that are left to read.
+	Problem   string `json:"problem,omitempty"`
+}
+
+// status is what the workers say of themselves, for others to read.
+type status struct {
+	mu       sync.Mutex
+	joined   map[string]bool
+	restarts map[string]string // Why a worker's last session ended.
+	parts    map[int32]*PartitionReport
+	remains  func(partition int32, records int64)
+}
+
+func newStatus(remains func(int32, int64)) *status {
+	return &status{joined: map[string]bool{}, restarts: map[string]string{}, parts: map[int32]*PartitionReport{},
+		remains: remains}
+}
+
+func (s *status) join(worker string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.joined[worker] = true
+	delete(s.restarts, worker)
+}
+
+func (s *status) left(worker string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.joined, worker)
+}
+
+func (s *status) restart(worker string, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restarts[worker] = fmt.Sprint(why)
+}
+
+func (s *status) phase(partition int32, worker string, now phase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts[partition] = &PartitionReport{Partition: partition, Worker: worker, Phase: now.String()}
+}
+
+func (s *status) gone(partition int32, worker string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.parts[partition]; p != nil && p.Worker == worker {
+		delete(s.parts, partition)
+	}
+}
+
+func (s *status) problem(partition int32, err error) { s.problemText(partition, err.Error()) }
+
+func (s *status) problemText(partition int32, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.parts[partition]; p != nil {
+		p.Problem = text
+	}
+}
+
+func (s *status) remaining(partition int32, records int64) {
+	s.remains(partition, records)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.parts[partition]; p != nil {
+		p.Remaining, p.Problem = records, ""
+	}
+}
+
+// Ready tells whether every worker has joined the group and every partition it was given is restored and caught up.
+func (l *Loop) Ready() Report {
+	s := l.status
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := Report{Joined: len(s.joined) == l.config.Workers}
+	if !r.Joined {
+		r.Missing = append(r.Missing, fmt.Sprintf("%d of %d workers have joined the group", len(s.joined), l.config.Workers))
+	}
+	for _, worker := range slices.Sorted(maps.Keys(s.restarts)) {
+		r.Missing = append(r.Missing, fmt.Sprintf("worker %s begins anew: %s", worker, s.restarts[worker]))
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.parts)) {
+		p := *s.parts[id]
+		r.Partitions = append(r.Partitions, p)
+		if p.Phase != running.String() {
+			r.Missing = append(r.Missing, fmt.Sprintf("partition %d is %s: %d records of its memory left %s",
+				id, p.Phase, p.Remaining, p.Problem))
+		}
+	}
+	if store := l.opened.Load(); store != nil {
+		if err := store.Stats().LastError; err != nil {
+			r.Degraded = append(r.Degraded, fmt.Sprintf("the store cannot write, all stays in memory: %v", err))
+		}
+	}
+	r.Ready = len(r.Missing) == 0 && len(r.Degraded) == 0
+	return r
+}

@@ -1,0 +1,180 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/fusebox-project/fusebox/processor"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+const (
+	saveSlice  = 5_000            // Values handed to the store at once.
+	flushEvery = 50_000           // Values after which the store may catch up.
+	stallAfter = 15 * time.Second // Longer than a transaction may last.
+	retryAfter = 500 * time.Millisecond
+)
+
+// restored is what a pair begins to work with.
+type restored struct {
+	core     *processor.Partition
+	base     progress
+	stamp    string
+	known    int
+	target   int64
+	outages  map[string]outage
+	policies *inForce
+	switches bool
+}
+
+// restore makes a pair's memory: the store from its position, or from nothing, and the changelog up to its high
+// watermark as it was after the group's offsets were fetched. Those are not given out while a transaction is open that
+// could change them, so whatever they speak of lies below that watermark. Then the progress record must agree with
+// them.
+func (l *Loop) restore(ctx context.Context, p *pair) (r restored, err error) {
+	if err := l.claims.acquire(ctx, p); err != nil {
+		return r, err
+	}
+	defer func() {
+		if err != nil || ctx.Err() != nil {
+			l.claims.release(p)
+		}
+	}()
+	all, err := again(ctx, l, p.id, func() (map[int32]committed, error) { return l.cluster.offsets(ctx) })
+	if err != nil {
+		return r, err
+	}
+	if err := l.readChangelog(ctx, p.id); err != nil {
+		return r, err
+	}
+	at, found, err := l.store.Position(p.id)
+	if err != nil {
+		return r, fmt.Errorf("restore: %w", err)
+	}
+	if len(at.Progress) > 0 {
+		if r.base, err = readProgress(at.Progress); err != nil {
+			return r, err
+		}
+	}
+	group := all[p.id]
+	r.stamp = group.stamp
+	if err := l.agree(ctx, p.id, &r.base, found && len(at.Progress) > 0, group); err != nil {
+		return r, err
+	}
+	return r, l.fillCore(ctx, p.id, &r)
+}
+
+// again asks until there is an answer or the context ends, and says in the report what keeps it.
+func again[T any](ctx context.Context, l *Loop, partition int32, ask func() (T, error)) (T, error) {
+	for {
+		answer, err := ask()
+		if err == nil || ctx.Err() != nil || !transient(err) {
+			return answer, err
+		}
+		l.status.problem(partition, err)
+		select {
+		case <-ctx.Done():
+			return answer, ctx.Err()
+		case <-time.After(retryAfter):
+		}
+	}
+}
+
+// transient tells an error that may go by itself.
+func transient(err error) bool {
+	var coded *kerr.Error
+	return !errors.As(err, &coded) || coded.Retriable
+}
+
+// readChangelog brings the store up to the changelog's high watermark of now.
+func (l *Loop) readChangelog(ctx context.Context, partition int32) error {
+	start, end, err := l.span(ctx, partition, l.config.Topics.Changelog)
+	if err != nil {
+		return err
+	}
+	from, err := l.position(partition, start, end)
+	if err != nil {
+		return err
+	}
+	c := catchUp{loop: l, partition: partition, end: end,
+		reader: changelogReader{cluster: l.cluster, partition: partition, position: from}}
+	return c.run(ctx)
+}
+
+// position returns where the changelog is to be read from: where the store stands, or else from the start. What the
+// store has is dropped where it is of another log, or so old that tombstones may be gone which it never saw.
+func (l *Loop) position(partition int32, start, end int64) (int64, error) {
+	at, found, err := l.store.Position(partition)
+	if err != nil {
+		return 0, fmt.Errorf("restore: %w", err)
+	}
+	if !found {
+		return start, nil
+	}
+	why := ""
+	switch age := time.Since(at.At); {
+	case at.Offset < start:
+		why = "its position is below the start of the changelog"
+	case at.Offset > end:
+		why = "its position is beyond the end of the changelog"
+	case age > l.tombstonesKept/2:
+		why = fmt.Sprintf("its position is %v old, and tombstones are kept for %v", age.Round(time.Second), l.tombstonesKept)
+	default:
+		return at.Offset, nil
+	}
+	l.log.Warn("the store's memory of a partition is dropped and restored", "partition", partition, "why", why)
+	if err := l.store.Wipe(partition); err != nil {
+		return 0, fmt.Errorf("restore: %w", err)
+	}
+	return start, nil
+}
+
+// fillCore makes the pair's circuits. Those that are not closed are brought into memory at once, so that they show in
+// the metrics; all others come with their next record.
+func (l *Loop) fillCore(ctx context.Context, partition int32, r *restored) error {
+	r.policies = l.policies.Load()
+	r.switches = r.base.Policies != r.policies.Version
+	r.core = processor.New(r.policies.Policies)
+	r.core.SetClock(r.base.clock())
+	r.outages = map[string]outage{}
+	now := time.Now()
+	err := l.store.Each(partition, func(circuit string, value []byte) error {
+		r.known++
+		if !processor.NeedsReload(value) {
+			return ctx.Err()
+		}
+		if err := r.core.Insert(circuit, value); err != nil {
+			return fmt.Errorf("circuit %q: %w", circuit, err)
+		}
+		if st, _ := r.core.State(circuit, r.core.Clock()); st.State != schemas.Closed {
+			r.outages[st.Circuit] = outage{st.State, now}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	ends, err := again(ctx, l, partition, func() (map[int32]int64, error) {
+		return l.cluster.ends(ctx, l.config.Topics.Outcomes, []int32{partition}, true)
+	})
+	r.target = ends[partition]
+	return err
+}
+
+// fill makes a pair ready to work.
+func (p *pair) fill(r restored) {
+	p.core, p.base, p.stamp, p.known, p.target = r.core, r.base, r.stamp, r.known, r.target
+	p.policies, p.switches, p.outages = r.policies, r.switches, r.outages
+	p.outcomes.reset(r.base.Outcomes.Next)
+	p.signals.reset(r.base.Signals.Next)
+	for _, o := range r.base.Origins {
+		p.origins[originKey{o.TopicID, o.Partition}] = o.Offset
+	}
+	for circuit := range p.outages {
+		p.seriesOf(p.others.m, circuit)
+	}
+}

@@ -1,0 +1,75 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	transactionTimeout = 10 * time.Second
+	sessionTimeout     = 10 * time.Second
+	heartbeatInterval  = time.Second // Of the group member, not of the partitions.
+	fetchMaxWait       = 250 * time.Millisecond
+	fetchMaxBytes      = 16 << 20 // Of one answer of one broker.
+	fetchPartBytes     = 2 << 20
+	batchMaxBytes      = 64 << 20 // Of one batch once decompressed; what is larger is skipped and named.
+	maxPoll            = 8192     // Records handled between two looks at the clock, about 20 ms of work.
+	maxBuffered        = 200_000
+)
+
+// open makes the session of a worker: one member of the group and one transactional id. The member is static, so that
+// a process that is killed and started again has its partitions back at once, and so that a second process with the
+// same id is found out.
+func (w *worker) open() error {
+	c := &w.loop.config
+	opts := append(w.loop.client(w.id),
+		kgo.ConsumerGroup(c.Group),
+		kgo.InstanceID(w.id),
+		kgo.ConsumeTopics(c.Topics.Outcomes, c.Topics.Signals),
+		kgo.Balancers(newBalancer(c.Topics)),
+		kgo.BlockRebalanceOnPoll(),
+		kgo.SessionTimeout(sessionTimeout),
+		kgo.HeartbeatInterval(heartbeatInterval),
+		kgo.OnPartitionsAssigned(w.assigned),
+		kgo.OnPartitionsRevoked(w.revoked),
+		kgo.OnPartitionsLost(w.revoked),
+		kgo.DisableAutoCommit(),
+
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.KeepControlRecords(), // A position is known from the last record alone then: markers end every transaction.
+		kgo.FetchMaxWait(fetchMaxWait),
+		kgo.FetchMaxBytes(fetchMaxBytes),
+		kgo.FetchMaxPartitionBytes(fetchPartBytes),
+		kgo.MaxDecompressBatchBytes(batchMaxBytes),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+
+		kgo.TransactionalID(w.id),
+		kgo.TransactionTimeout(transactionTimeout),
+		kgo.ConcurrentTransactionsBackoff(5*time.Millisecond),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerLinger(0),
+		kgo.MaxBufferedRecords(maxBuffered),
+	)
+	session, err := kgo.NewGroupTransactSession(opts...)
+	if err != nil {
+		return fmt.Errorf("open the session %s: %w", w.id, err)
+	}
+	w.session = session
+	return nil
+}
+
+// assigned runs inside a rebalance: it stops the new partitions from being polled, leaves word and returns.
+func (w *worker) assigned(_ context.Context, client *kgo.Client, partitions map[string][]int32) {
+	client.PauseFetchPartitions(partitions)
+	w.inbox.put(assignment{partitions})
+}
+
+// revoked runs inside a rebalance, for partitions given up and for partitions lost. The session lets no transaction
+// commit from here on until the worker has taken note.
+func (w *worker) revoked(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
+	w.inbox.put(revocation{partitions})
+}

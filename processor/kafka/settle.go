@@ -1,0 +1,87 @@
+package kafka
+
+import (
+	"maps"
+	"time"
+
+	"github.com/fusebox-project/fusebox/state"
+)
+
+// settle makes what a transaction committed the memory of its pair, hands the same values to the store, and counts
+// what was pending.
+func (w *worker) settle(pub *publication) {
+	p, now := pub.pair, time.Now()
+	p.core.Commit()
+	w.loop.store.Save(p.id, pub.changes, state.Position{
+		Offset: pub.progress.Offset + 1, At: now, Progress: pub.progress.Value,
+	})
+	p.count(w.loop.metrics, now)
+	if p.out.switched != nil {
+		p.policies = p.out.switched
+	}
+	p.origins = p.mergedOrigins()
+	p.base, p.stamp = pub.next, pub.next.stamp()
+	p.known += p.out.known
+	p.out.clear()
+	for key := range p.poison {
+		if key.topic == p.outcomes.topic && key.offset < p.base.Outcomes.Next ||
+			key.topic == p.signals.topic && key.offset < p.base.Signals.Next {
+			delete(p.poison, key)
+		}
+	}
+}
+
+// mergedOrigins returns the origins as they are with what is not committed yet.
+func (p *pair) mergedOrigins() origins {
+	if len(p.out.origins) == 0 {
+		return p.origins
+	}
+	merged := maps.Clone(p.origins)
+	maps.Copy(merged, p.out.origins)
+	return merged
+}
+
+// count tells Prometheus what a committed transaction did.
+func (p *pair) count(m *metrics, now time.Time) {
+	m.count(p.outcomes.topic, p.out.tally[0])
+	m.count(p.signals.topic, p.out.tally[1])
+	m.clamped.Add(float64(p.out.clamped))
+	for _, at := range p.out.appended {
+		m.endToEnd.Observe(max(now.Sub(at), 0).Seconds())
+	}
+	for i := range p.out.states {
+		p.moved(m, &p.out.states[i])
+	}
+	for _, s := range p.out.touched {
+		s.flush()
+		p.showRatios(s)
+	}
+	for i := range p.out.states {
+		p.show(p.seriesOf(m, p.out.states[i].Circuit))
+	}
+	for _, circuit := range p.out.swept {
+		p.forgetSeries(circuit)
+	}
+}
+
+// evict takes circuits out of memory that have not been used for long, where the process holds more than it may: from
+// each pair its share. They come back from the store with their next record.
+func (w *worker) evict() {
+	most := int64(w.loop.config.MaxResident)
+	for _, p := range w.pairs {
+		if !p.phase.works() {
+			continue
+		}
+		w.account(p)
+		if all := w.loop.resident.Load(); all > most {
+			p.core.Evict(int(int64(p.core.Len()) * most / all))
+			w.account(p)
+		}
+	}
+}
+
+// account tells the process how many circuits of a pair are in memory.
+func (w *worker) account(p *pair) {
+	w.loop.resident.Add(int64(p.core.Len() - p.counted))
+	p.counted = p.core.Len()
+}

@@ -1,0 +1,261 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// errRejoin says that the session is to be closed and joined anew: what was committed is read again from Kafka.
+var errRejoin = errors.New("the session begins anew")
+
+// ErrTwice says that another process uses the same instance name. Which of the two is right nobody can tell, so this
+// one stops.
+var ErrTwice = errors.New("another process works under the same instance name")
+
+// fencedLimit is how many times in a row a worker may be fenced before it takes another process to be the reason. A
+// process that was stopped for longer than a transaction may last is fenced once.
+const fencedLimit = 3
+
+// worker is one member of the group: one goroutine, one session, one transactional id. Everything in it belongs to
+// that goroutine, save the inbox.
+type worker struct {
+	loop *Loop
+	id   string // The transactional id, and the member's name.
+	log  *slog.Logger
+
+	session   *kgo.GroupTransactSession
+	forwarder *forwarder // Made with the first record to forward.
+	inbox     inbox
+	pairs     map[int32]*pair
+	restores  sync.WaitGroup
+	publisher publisher
+
+	committed time.Time // When a transaction was last tried.
+	beat      time.Time // When the next heartbeats are due.
+	retry     time.Time // When signals that wait ask again for the end of the outcomes; zero where none do.
+	aborts    int       // In a row.
+	joined    bool      // The group has given this session its first assignment.
+
+	outcome schemas.Outcome // What is being handled.
+	signal  schemas.Signal
+	hash    kgo.TopicPartitioner
+	hashed  kgo.Record
+	waiting []int32
+	crash   func(point string) error // Where a test ends the worker's life, as a killed process would.
+}
+
+func newWorker(l *Loop, number int) *worker {
+	id := fmt.Sprintf("%s-%s-%d", l.config.Group, l.config.Instance, number)
+	return &worker{
+		loop: l, id: id, log: l.log.With("worker", number),
+		hash:  kgo.StickyKeyPartitioner(nil).ForTopic(l.config.Topics.Outcomes),
+		crash: l.crash,
+	}
+}
+
+// run works until the context ends; then it commits once more. The other context ends when that, too, must be over.
+func (w *worker) run(ctx, hard context.Context) error {
+	pause, fenced := time.Duration(0), 0
+	for {
+		began := time.Now()
+		err := w.live(ctx, hard)
+		if ctx.Err() != nil || errors.Is(err, errCrash) {
+			return nonFatal(err)
+		}
+		if time.Since(began) > time.Minute {
+			pause, fenced = 0, 0
+		}
+		switch {
+		case fatal(err):
+			return fmt.Errorf("worker %s: %w", w.id, err)
+		case isFenced(err):
+			if fenced++; fenced == fencedLimit {
+				return fmt.Errorf("worker %s: fenced %d times within a minute: %w: %w", w.id, fenced, ErrTwice, err)
+			}
+		}
+		w.log.Warn("session begins anew", "err", err, "in", pause)
+		w.loop.status.restart(w.id, err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+		pause = min(max(2*pause, 100*time.Millisecond), 10*time.Second)
+		if err := w.loop.cluster.check(ctx); errors.Is(err, ErrTopics) {
+			return err
+		}
+	}
+}
+
+// live is one session, from join to close.
+func (w *worker) live(ctx, hard context.Context) error {
+	if err := w.open(); err != nil {
+		return err
+	}
+	w.pairs, w.joined = map[int32]*pair{}, false
+	w.publisher = publisher{}
+	w.inbox = inbox{}
+	now := time.Now()
+	w.committed, w.beat, w.retry, w.aborts = now, now, time.Time{}, 0
+	err := w.turns(ctx, hard)
+	if err == nil {
+		err = w.commit(hard)
+	}
+	w.close()
+	return err
+}
+
+// close drops the pairs and leaves the session. What is not committed is lost, and comes again.
+func (w *worker) close() {
+	for id := range w.pairs {
+		w.drop(id)
+	}
+	w.restores.Wait()
+	for _, event := range w.inbox.take() {
+		if e, ok := event.(restoration); ok {
+			w.loop.claims.release(e.pair)
+		}
+	}
+	w.forwarder.close()
+	w.forwarder = nil
+	w.session.CloseAllowingRebalance()
+	w.loop.status.left(w.id)
+}
+
+// turns polls, handles and commits until the context ends, which is no error.
+func (w *worker) turns(ctx, hard context.Context) error {
+	for {
+		if err := w.turn(ctx, hard); err != nil || ctx.Err() != nil {
+			return err
+		}
+		w.session.AllowRebalance()
+	}
+}
+
+// turn is one poll and what follows from it. No rebalance runs until it is over.
+func (w *worker) turn(ctx, hard context.Context) error {
+	if err := w.poll(ctx); err != nil {
+		return err
+	}
+	if err := w.heed(ctx); err != nil {
+		return err
+	}
+	now := time.Now()
+	if !now.Before(w.retry) {
+		w.listEnds(ctx)
+	}
+	for _, p := range w.pairs {
+		if !p.phase.works() {
+			continue
+		}
+		if err := w.advance(hard, p, now); err != nil {
+			return err
+		}
+	}
+	w.beats(ctx, now)
+	if w.due(time.Now()) {
+		return w.commit(hard)
+	}
+	return nil
+}
+
+// advance handles what a pair has to handle. A fault of the pair alone stops the pair alone.
+func (w *worker) advance(ctx context.Context, p *pair, now time.Time) error {
+	if p.switches {
+		if err := w.switchPolicies(p); err != nil {
+			return w.fault(p, err)
+		}
+	}
+	if err := w.steps(ctx, p, now); err != nil {
+		return w.fault(p, err)
+	}
+	w.holdSignals(p)
+	w.sweep(p, now)
+	if p.phase == catchingUp && p.outcomes.next >= p.target {
+		w.setPhase(p, running)
+	}
+	return nil
+}
+
+// fault decides what an error in a pair means for the worker.
+func (w *worker) fault(p *pair, err error) error {
+	switch {
+	case errors.Is(err, errForward):
+		return err
+	case errors.Is(err, errReenter):
+		w.log.Error("the store is in doubt: the partition is restored from the changelog", "partition", p.id, "err", err)
+		if err := w.loop.store.Wipe(p.id); err != nil {
+			return err
+		}
+		w.begin(p.id)
+	default:
+		w.refuse(p, err)
+	}
+	return nil
+}
+
+// due tells whether it is time for a transaction.
+func (w *worker) due(now time.Time) bool {
+	touched, letters, any := 0, 0, false
+	for _, p := range w.pairs {
+		if p.out.urgent() {
+			return true
+		}
+		any = any || !p.out.empty()
+		touched += p.core.Touched()
+		letters += len(p.out.letters)
+	}
+	return any && (touched >= maxTouched || letters >= maxLetters ||
+		now.Sub(w.committed) >= w.loop.config.CommitInterval)
+}
+
+const (
+	maxTouched = 20_000 // Circuits in a transaction.
+	maxLetters = 1_000
+)
+
+// next returns until when a poll may wait.
+func (w *worker) next() time.Time {
+	next := w.beat
+	if !w.retry.IsZero() && w.retry.Before(next) {
+		next = w.retry
+	}
+	for _, p := range w.pairs {
+		if due := w.committed.Add(w.loop.config.CommitInterval); !p.out.empty() && due.Before(next) {
+			next = due
+		}
+	}
+	return next
+}
+
+// fatal tells whether an error ends the process: no new session would mend it.
+func fatal(err error) bool {
+	return errors.Is(err, ErrTwice) || errors.Is(err, ErrTopics) ||
+		errors.Is(err, kerr.TransactionalIDAuthorizationFailed) || errors.Is(err, kerr.GroupAuthorizationFailed)
+}
+
+func nonFatal(err error) error {
+	if errors.Is(err, errRejoin) {
+		return nil
+	}
+	return err
+}
+
+// isFenced tells whether a broker takes this worker's transactional id to be somebody else's.
+func isFenced(err error) bool {
+	for _, e := range []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
