@@ -1,7 +1,5 @@
 package schemas
 
-import "strings"
-
 // AppendCause appends the cause as JSON, in the form that it has in a state, to b and returns the extended buffer. Of
 // nil that is null.
 func AppendCause(b []byte, c *Cause) []byte {
@@ -83,7 +81,7 @@ func (w *writer) evidence(e *Evidence) {
 }
 
 // cause reads an object into a new cause and null into none.
-func (v value) cause(c **Cause) error {
+func (v *value) cause(c **Cause) error {
 	*c = nil
 	if v.kind == '{' {
 		*c = &Cause{}
@@ -91,7 +89,7 @@ func (v value) cause(c **Cause) error {
 	return v.object((*c).member)
 }
 
-func (c *Cause) member(v value) error {
+func (c *Cause) member(v *value) error {
 	switch v.name {
 	case "rule":
 		return v.string(&c.Rule)
@@ -124,7 +122,7 @@ func (c *Cause) member(v value) error {
 }
 
 // part reads the members that hold others.
-func (c *Cause) part(v value) error {
+func (c *Cause) part(v *value) error {
 	switch v.name {
 	case "by_kind":
 		c.ByKind = nil
@@ -144,7 +142,7 @@ func (c *Cause) part(v value) error {
 	return nil
 }
 
-func (c *Cause) addCount(v value) error {
+func (c *Cause) addCount(v *value) error {
 	var n int64
 	if err := v.whole(&n); err != nil {
 		return err
@@ -152,11 +150,11 @@ func (c *Cause) addCount(v value) error {
 	if c.ByKind == nil {
 		c.ByKind = map[string]int64{}
 	}
-	c.ByKind[strings.Clone(v.name)] = n
+	c.ByKind[v.key()] = n
 	return nil
 }
 
-func (c *Cause) addWeight(v value) error {
+func (c *Cause) addWeight(v *value) error {
 	var f float64
 	if err := v.float(&f); err != nil {
 		return err
@@ -164,16 +162,16 @@ func (c *Cause) addWeight(v value) error {
 	if c.Weights == nil {
 		c.Weights = map[string]float64{}
 	}
-	c.Weights[strings.Clone(v.name)] = f
+	c.Weights[v.key()] = f
 	return nil
 }
 
-func (c *Cause) addEvidence(v value) error {
+func (c *Cause) addEvidence(v *value) error {
 	c.Evidence = append(c.Evidence, Evidence{})
 	return v.object(c.Evidence[len(c.Evidence)-1].member)
 }
 
-func (e *Evidence) member(v value) error {
+func (e *Evidence) member(v *value) error {
 	switch v.name {
 	case "id":
 		return v.string(&e.ID)
@@ -197,7 +195,7 @@ func (e *Evidence) member(v value) error {
 	return nil
 }
 
-func (n *NotCounted) member(v value) error {
+func (n *NotCounted) member(v *value) error {
 	switch v.name {
 	case "stale":
 		return v.whole(&n.Stale)

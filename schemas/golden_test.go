@@ -70,6 +70,9 @@ func both[T any](decode func([]byte) (T, error), encode func([]byte, *T) []byte)
 	}
 }
 
+// ours are the records that Fusebox itself writes: every byte of them is as in the golden record.
+var ours = map[string]bool{"state": true, "policies": true, "heartbeat": true, "policy-switch": true}
+
 func compiled(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemas.Schema(name)))
@@ -122,8 +125,8 @@ func TestGoodRecords(t *testing.T) {
 			if second, err := codecs[name]("", first); err != nil || !bytes.Equal(first, second) {
 				t.Errorf("%s, encoded again: %s\ndecoded and encoded once more: %s, %v", file, first, second, err)
 			}
-			if complete := name == "state" || name == "policies" || name == "heartbeat" || name == "policy-switch"; complete &&
-				!strings.Contains(file, "later-version") && string(first) != strings.TrimSpace(string(text)) {
+			whole := ours[name] && filepath.Base(file) != "later-version.json"
+			if whole && string(first) != strings.TrimSpace(string(text)) {
 				t.Errorf("%s, encoded again:\n%s\nwant, as it is in the file:\n%s", file, first, text)
 			}
 		}

@@ -33,7 +33,7 @@ func nameProblem(name string) string {
 		return fmt.Sprintf("has %d bytes, must have at most %d", len(name), MaxName)
 	case !utf8.ValidString(name):
 		return "is not valid UTF-8"
-	case strings.ContainsFunc(name, unicode.IsControl):
+	case hasControl(name):
 		return "has control characters"
 	}
 	return ""
@@ -42,7 +42,7 @@ func nameProblem(name string) string {
 // Cut returns s without control characters and, of that, what fits into limit bytes and ends with a whole character.
 // It allocates only where there are control characters.
 func Cut(s string, limit int) string {
-	if strings.ContainsFunc(s, unicode.IsControl) {
+	if hasControl(s) {
 		s = strings.Map(func(r rune) rune {
 			if unicode.IsControl(r) {
 				return -1
@@ -59,6 +59,17 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
+// hasControl tells whether there is a control character, U+0000 to U+001F and U+007F to U+009F, in valid UTF-8.
+func hasControl(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c == 0x7F || c == 0xC2 && i+1 < len(s) && s[i+1] < 0xA0 {
+			return true
+		}
+	}
+	return false
+}
+
 // kindOf returns the constant where the name is one of the nine kinds, without regard to case and underscores. Any
 // other name stays as it came, but for what could not stand in a log line: control characters are replaced, not
 // removed, so that no name turns into that of another kind, and what is beyond MaxName bytes is cut.
@@ -73,7 +84,7 @@ func kindOf(name string) string {
 			return kind
 		}
 	}
-	if strings.ContainsFunc(name, unicode.IsControl) {
+	if hasControl(name) {
 		name = strings.Map(func(r rune) rune {
 			if unicode.IsControl(r) {
 				return utf8.RuneError

@@ -37,7 +37,7 @@ func circuitOf(record, circuit, key string) (string, error) {
 	return circuit, nil
 }
 
-func (o *Outcome) member(v value) error {
+func (o *Outcome) member(v *value) error {
 	switch v.name {
 	case "id":
 		return v.string(&o.ID)
@@ -82,7 +82,7 @@ func (o *Outcome) member(v value) error {
 }
 
 // label reads what only tells the outcome's origin.
-func (o *Outcome) label(v value) error {
+func (o *Outcome) label(v *value) error {
 	switch v.name {
 	case "use_case":
 		return v.string(&o.UseCase)
@@ -106,7 +106,7 @@ func (o *Outcome) label(v value) error {
 	return nil
 }
 
-func (e *Evaluator) member(v value) error {
+func (e *Evaluator) member(v *value) error {
 	switch v.name {
 	case "name":
 		return v.string(&e.Name)
@@ -121,21 +121,21 @@ func (e *Evaluator) member(v value) error {
 	return nil
 }
 
-func (v value) outcomeKind(kind *string) error {
+func (v *value) outcomeKind(kind *string) error {
 	var name string
 	_, err := v.anyString(&name)
 	*kind = kindOf(name)
 	return err
 }
 
-func (v value) severity(s *Severity) error {
+func (v *value) severity(s *Severity) error {
 	var name string
 	_, err := v.anyString(&name)
 	*s, _ = SeverityOf(name)
 	return err
 }
 
-func (v value) count(n *int64) error {
+func (v *value) count(n *int64) error {
 	if err := v.whole(n); err != nil {
 		return err
 	}

@@ -1,7 +1,5 @@
 package schemas
 
-import "strings"
-
 // AppendHeartbeat appends the heartbeat as JSON to b and returns the extended buffer.
 func AppendHeartbeat(b []byte, h *Heartbeat) []byte {
 	w := writer{b}
@@ -28,7 +26,7 @@ func DecodeHeartbeat(text []byte) (Heartbeat, error) {
 	return h, nil
 }
 
-func (h *Heartbeat) member(v value) error {
+func (h *Heartbeat) member(v *value) error {
 	switch v.name {
 	case "partition":
 		return v.partition(&h.Partition)
@@ -87,7 +85,7 @@ func (w *writer) policies(p *PoliciesInForce) {
 	w.time("since", p.Since)
 }
 
-func (p *PoliciesInForce) member(v value) error {
+func (p *PoliciesInForce) member(v *value) error {
 	switch v.name {
 	case "version":
 		return v.string(&p.Version)
@@ -104,12 +102,12 @@ func (p *PoliciesInForce) member(v value) error {
 	return nil
 }
 
-func (p *PoliciesInForce) addRoute(v value) error {
+func (p *PoliciesInForce) addRoute(v *value) error {
 	p.Routes = append(p.Routes, Route{})
 	return v.object(p.Routes[len(p.Routes)-1].member)
 }
 
-func (r *Route) member(v value) error {
+func (r *Route) member(v *value) error {
 	switch v.name {
 	case "use_case":
 		return v.string(&r.UseCase)
@@ -124,14 +122,14 @@ func (r *Route) member(v value) error {
 	return nil
 }
 
-func (r *Route) addCause(v value) error {
-	var chain []string
+func (r *Route) addCause(v *value) error {
+	kind, chain := v.key(), []string(nil)
 	if err := v.strings(&chain); err != nil {
 		return err
 	}
 	if r.ByCause == nil {
 		r.ByCause = map[string][]string{}
 	}
-	r.ByCause[strings.Clone(v.name)] = chain
+	r.ByCause[kind] = chain
 	return nil
 }

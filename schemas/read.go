@@ -1,9 +1,11 @@
 package schemas
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/go-json-experiment/json"
@@ -18,17 +20,20 @@ type reader struct {
 	record string // For faults.
 	text   []byte
 	alias  bool // Strings lie in text instead of being copied.
-	member func(value) error
+	plain  bool // All strings are valid UTF-8 and none is escaped, as nearly always.
+	member func(*value) error
 
 	tokens *jsontext.Decoder
 	end    int // Of the newest token, in text.
+	value  value
 }
 
 // read hands every member of the record to the function. It returns a *Fault, which may come from there.
-func (r *reader) read(limit int, member func(value) error) error {
+func (r *reader) read(limit int, member func(*value) error) error {
 	if len(r.text) > limit {
 		return &Fault{Record: r.record, Problem: fmt.Sprintf("has %d bytes, must have at most %d", len(r.text), limit)}
 	}
+	r.plain = utf8.Valid(r.text) && bytes.IndexByte(r.text, '\\') < 0
 	r.member = member
 	err := json.Unmarshal(r.text, r, readOptions)
 	if err == nil {
@@ -48,82 +53,85 @@ func (r *reader) read(limit int, member func(value) error) error {
 
 // UnmarshalJSONFrom makes a reader what package json reads into.
 func (r *reader) UnmarshalJSONFrom(tokens *jsontext.Decoder) error {
-	r.tokens = tokens
-	v, err := r.next()
-	if err != nil {
+	r.tokens, r.value.reader = tokens, r
+	if err := r.next(); err != nil {
 		return err
 	}
-	if v.kind != '{' {
-		return v.wrongType("an object")
+	if r.value.kind != '{' {
+		return r.value.wrongType("an object")
 	}
 	return r.members(r.member)
 }
 
 // members hands every member of the object that has just begun to the function, which may leave out what it does not
 // know.
-func (r *reader) members(member func(value) error) error {
-	depth := r.tokens.StackDepth()
+func (r *reader) members(member func(*value) error) error {
+	v := &r.value
 	for {
-		key, err := r.next()
-		if err != nil {
+		if err := r.next(); err != nil {
 			return err
 		}
-		if key.kind == '}' {
+		if v.kind == '}' {
 			return nil
 		}
-		name, _ := key.decoded(true)
-		v, err := r.next()
-		if err != nil {
+		name, _ := v.decoded(true)
+		if err := r.next(); err != nil {
 			return err
 		}
 		v.name = name
-		if err := r.visit(v, depth, member); err != nil {
+		if err := r.visit(member); err != nil {
 			return err
 		}
 	}
 }
 
 // elements hands every element of the array that has just begun to the function.
-func (r *reader) elements(element func(value) error) error {
-	depth := r.tokens.StackDepth()
+func (r *reader) elements(element func(*value) error) error {
 	for i := 0; ; i++ {
-		v, err := r.next()
-		if err != nil {
+		if err := r.next(); err != nil {
 			return err
 		}
-		if v.kind == ']' {
+		if r.value.kind == ']' {
 			return nil
 		}
-		if err := r.visit(v, depth, element); err != nil {
+		r.value.name = ""
+		if err := r.visit(element); err != nil {
 			return within("["+strconv.Itoa(i)+"]", err)
 		}
 	}
 }
 
-// visit calls f and reads over what it left of v.
-func (r *reader) visit(v value, depth int, f func(value) error) error {
+// visit hands the value to f and reads over what it left of it.
+func (r *reader) visit(f func(*value) error) error {
+	v := &r.value
+	if v.kind != '{' && v.kind != '[' {
+		return f(v)
+	}
+	depth := r.tokens.StackDepth() - 1
 	if err := f(v); err != nil {
 		return err
 	}
 	for r.tokens.StackDepth() > depth {
-		if _, err := r.next(); err != nil {
+		if err := r.next(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *reader) next() (value, error) {
+// next makes the next token the value.
+func (r *reader) next() error {
 	token, err := r.tokens.ReadToken()
 	if err != nil {
-		return value{}, err
+		return err
 	}
 	begin := r.end
 	r.end = int(r.tokens.InputOffset())
 	for begin < r.end && separates(r.text[begin]) {
 		begin++
 	}
-	return value{reader: r, kind: token.Kind(), text: r.text[begin:r.end]}, nil
+	r.value.kind, r.value.text = token.Kind(), r.text[begin:r.end]
+	return nil
 }
 
 func separates(c byte) bool {

@@ -30,7 +30,7 @@ func DecodeSignal(key, value []byte) (Signal, error) {
 	return own, nil
 }
 
-func (s *Signal) member(v value) error {
+func (s *Signal) member(v *value) error {
 	switch v.name {
 	case "type":
 		return v.signalType(&s.Type)
@@ -90,7 +90,7 @@ func (s *Signal) overrideFault() *Fault {
 	return nil
 }
 
-func (v value) signalType(t *SignalType) error {
+func (v *value) signalType(t *SignalType) error {
 	var name string
 	if err := v.string(&name); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (v value) signalType(t *SignalType) error {
 	return nil
 }
 
-func (v value) mode(m *Mode) error {
+func (v *value) mode(m *Mode) error {
 	var name string
 	if err := v.string(&name); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (v value) mode(m *Mode) error {
 
 // ttl reads a duration and rounds it to the millisecond, halves up. One that would vanish by that is refused: it would
 // mean without end.
-func (v value) ttl(d *time.Duration) error {
+func (v *value) ttl(d *time.Duration) error {
 	if err := v.duration(d); err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func DecodeState(text []byte) (State, error) {
 	var s State
 	r := reader{record: "state", text: text}
 	named := false
-	err := r.read(MaxState, func(v value) error {
+	err := r.read(MaxState, func(v *value) error {
 		named = named || v.name == "state"
 		return s.member(v)
 	})
@@ -133,7 +133,7 @@ func DecodeState(text []byte) (State, error) {
 	return s, nil
 }
 
-func (s *State) member(v value) error {
+func (s *State) member(v *value) error {
 	switch v.name {
 	case "circuit":
 		return v.string(&s.Circuit)
@@ -171,7 +171,7 @@ func (s *State) member(v value) error {
 }
 
 // circumstance reads why the state is what it is, and by whom.
-func (s *State) circumstance(v value) error {
+func (s *State) circumstance(v *value) error {
 	switch v.name {
 	case "cause":
 		return v.cause(&s.Cause)

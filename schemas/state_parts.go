@@ -1,6 +1,6 @@
 package schemas
 
-func (v value) phase(p *Phase) error {
+func (v *value) phase(p *Phase) error {
 	var name string
 	if err := v.string(&name); err != nil {
 		return err
@@ -13,12 +13,12 @@ func (v value) phase(p *Phase) error {
 	return nil
 }
 
-func (s *State) addLease(v value) error {
+func (s *State) addLease(v *value) error {
 	s.Leases = append(s.Leases, Lease{})
 	return v.object(s.Leases[len(s.Leases)-1].member)
 }
 
-func (l *Lease) member(v value) error {
+func (l *Lease) member(v *value) error {
 	switch v.name {
 	case "id":
 		return v.string(&l.ID)
@@ -30,7 +30,7 @@ func (l *Lease) member(v value) error {
 	return nil
 }
 
-func (p *Probe) member(v value) error {
+func (p *Probe) member(v *value) error {
 	switch v.name {
 	case "successes":
 		return v.small(&p.Successes)
@@ -44,12 +44,12 @@ func (p *Probe) member(v value) error {
 	return nil
 }
 
-func (s *State) addRampStep(v value) error {
+func (s *State) addRampStep(v *value) error {
 	s.Ramp = append(s.Ramp, RampStep{})
 	return v.object(s.Ramp[len(s.Ramp)-1].member)
 }
 
-func (r *RampStep) member(v value) error {
+func (r *RampStep) member(v *value) error {
 	switch v.name {
 	case "share":
 		return v.float(&r.Share)
@@ -59,7 +59,7 @@ func (r *RampStep) member(v value) error {
 	return nil
 }
 
-func (o *OverrideInForce) member(v value) error {
+func (o *OverrideInForce) member(v *value) error {
 	switch v.name {
 	case "mode":
 		return v.mode(&o.Mode)
@@ -73,7 +73,7 @@ func (o *OverrideInForce) member(v value) error {
 	return nil
 }
 
-func (t *Trigger) member(v value) error {
+func (t *Trigger) member(v *value) error {
 	switch v.name {
 	case "topic":
 		return v.string(&t.Topic)
@@ -85,7 +85,7 @@ func (t *Trigger) member(v value) error {
 	return nil
 }
 
-func (i *Inputs) member(v value) error {
+func (i *Inputs) member(v *value) error {
 	switch v.name {
 	case "outcomes":
 		return v.offset(&i.Outcomes)

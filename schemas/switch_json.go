@@ -14,7 +14,7 @@ const (
 func TransitionKind(text []byte) (TransitionType, error) {
 	kind := OtherRecord
 	r := reader{record: "transition", text: text}
-	err := r.read(MaxState, func(v value) error {
+	err := r.read(MaxState, func(v *value) error {
 		switch v.name {
 		case "circuit":
 			kind = StateRecord
@@ -54,7 +54,7 @@ func DecodeSwitch(text []byte) (PolicySwitch, error) {
 	return s, nil
 }
 
-func (s *PolicySwitch) member(v value) error {
+func (s *PolicySwitch) member(v *value) error {
 	switch v.name {
 	case "policies":
 		s.Policies = PoliciesInForce{Text: s.Policies.Text}

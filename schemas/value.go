@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// value is one value of a record, as it stands there; of an object or an array only its beginning. What it is read into
-// gets its zero value where it is null: null is absent.
+// value is the value of a record that its reader is at, as it stands there; of an object or an array only its
+// beginning. What it is read into gets its zero value where it is null: null is absent.
 type value struct {
 	reader *reader
 	name   string // Of the member; empty for an element.
@@ -22,7 +22,7 @@ type value struct {
 }
 
 // string reads text in which every byte counts: an id, a name. It must be valid UTF-8.
-func (v value) string(s *string) error {
+func (v *value) string(s *string) error {
 	valid, err := v.anyString(s)
 	if err == nil && !valid {
 		return v.fault("is not valid UTF-8")
@@ -32,14 +32,14 @@ func (v value) string(s *string) error {
 
 // cut reads text that is there to be shown: what is not UTF-8 is replaced, control characters are removed and what is
 // beyond MaxText bytes is cut.
-func (v value) cut(s *string) error {
+func (v *value) cut(s *string) error {
 	_, err := v.anyString(s)
 	*s = Cut(*s, MaxText)
 	return err
 }
 
 // anyString reads text and replaces what is not UTF-8, and says whether all was.
-func (v value) anyString(s *string) (valid bool, err error) {
+func (v *value) anyString(s *string) (valid bool, err error) {
 	switch v.kind {
 	case 'n':
 		*s = ""
@@ -52,19 +52,19 @@ func (v value) anyString(s *string) (valid bool, err error) {
 }
 
 // decoded returns what the quotes enclose, and whether it was valid UTF-8. With alias it may lie in the record's text.
-func (v value) decoded(alias bool) (s string, valid bool) {
-	plain := v.text[1 : len(v.text)-1]
-	if bytes.IndexByte(plain, '\\') >= 0 || !utf8.Valid(plain) {
+func (v *value) decoded(alias bool) (s string, valid bool) {
+	inner := v.text[1 : len(v.text)-1]
+	if !v.reader.plain && (bytes.IndexByte(inner, '\\') >= 0 || !utf8.Valid(inner)) {
 		b, err := jsontext.AppendUnquote(nil, v.text)
 		return view(b), err == nil
 	}
 	if alias {
-		return view(plain), true
+		return view(inner), true
 	}
-	return string(plain), true
+	return string(inner), true
 }
 
-func (v value) bool(b *bool) error {
+func (v *value) bool(b *bool) error {
 	switch v.kind {
 	case 'n', 'f', 't':
 		*b = v.kind == 't'
@@ -74,7 +74,7 @@ func (v value) bool(b *bool) error {
 }
 
 // whole reads a number that has no fraction; 5.0 has none.
-func (v value) whole(n *int64) error {
+func (v *value) whole(n *int64) error {
 	exact, err := v.scaled(n, 0, "a whole number")
 	if err == nil && !exact {
 		return v.wrong("must be a whole number")
@@ -83,18 +83,18 @@ func (v value) whole(n *int64) error {
 }
 
 // rounded reads a number of units, such as "milliseconds", and rounds to the nearest, halves up.
-func (v value) rounded(n *int64, units string) error {
+func (v *value) rounded(n *int64, units string) error {
 	_, err := v.scaled(n, 0, "a number of "+units)
 	return err
 }
 
 // micros reads a number in millionths, rounded to the nearest, halves up.
-func (v value) micros(n *int64) error {
+func (v *value) micros(n *int64) error {
 	_, err := v.scaled(n, 6, "a number")
 	return err
 }
 
-func (v value) scaled(n *int64, places int, what string) (exact bool, err error) {
+func (v *value) scaled(n *int64, places int, what string) (exact bool, err error) {
 	*n = 0
 	if v.kind == 'n' {
 		return true, nil
@@ -118,7 +118,7 @@ func (v value) scaled(n *int64, places int, what string) (exact bool, err error)
 }
 
 // offset reads a position in a topic: a whole number of any sign, as Kafka has -1 for none.
-func (v value) offset(n *int64) error {
+func (v *value) offset(n *int64) error {
 	*n = 0
 	if v.kind == 'n' {
 		return nil
@@ -131,7 +131,7 @@ func (v value) offset(n *int64) error {
 	return nil
 }
 
-func (v value) partition(n *int32) error {
+func (v *value) partition(n *int32) error {
 	var wide int64
 	if err := v.whole(&wide); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (v value) partition(n *int32) error {
 	return nil
 }
 
-func (v value) small(n *int) error {
+func (v *value) small(n *int) error {
 	var wide int64
 	if err := v.whole(&wide); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (v value) small(n *int) error {
 	return nil
 }
 
-func (v value) float(f *float64) error {
+func (v *value) float(f *float64) error {
 	*f = 0
 	if v.kind == 'n' {
 		return nil
@@ -169,7 +169,7 @@ func (v value) float(f *float64) error {
 }
 
 // time reads an RFC 3339 time and rounds it to the millisecond, halves up.
-func (v value) time(t *time.Time) error {
+func (v *value) time(t *time.Time) error {
 	*t = time.Time{}
 	if v.kind == 'n' {
 		return nil
@@ -195,7 +195,7 @@ func (v value) time(t *time.Time) error {
 }
 
 // duration reads a Go duration, such as "1m30s", that is not negative.
-func (v value) duration(d *time.Duration) error {
+func (v *value) duration(d *time.Duration) error {
 	*d = 0
 	var text string
 	if err := v.string(&text); err != nil {
@@ -216,13 +216,14 @@ func (v value) duration(d *time.Duration) error {
 }
 
 // object hands the members on, with their faults placed in this value. A null has none.
-func (v value) object(member func(value) error) error {
+func (v *value) object(member func(*value) error) error {
 	switch v.kind {
 	case 'n':
 		return nil
 	case '{':
+		name := v.name
 		if err := v.reader.members(member); err != nil {
-			return within(v.name, err)
+			return within(name, err)
 		}
 		return nil
 	}
@@ -230,13 +231,14 @@ func (v value) object(member func(value) error) error {
 }
 
 // array hands the elements on, with their faults placed in this value. A null has none.
-func (v value) array(element func(value) error) error {
+func (v *value) array(element func(*value) error) error {
 	switch v.kind {
 	case 'n':
 		return nil
 	case '[':
+		name := v.name
 		if err := v.reader.elements(element); err != nil {
-			return within(v.name, err)
+			return within(name, err)
 		}
 		return nil
 	}
@@ -244,9 +246,9 @@ func (v value) array(element func(value) error) error {
 }
 
 // strings reads an array of strings.
-func (v value) strings(list *[]string) error {
+func (v *value) strings(list *[]string) error {
 	*list = nil
-	return v.array(func(element value) error {
+	return v.array(func(element *value) error {
 		var s string
 		if err := element.string(&s); err != nil {
 			return err
@@ -256,17 +258,20 @@ func (v value) strings(list *[]string) error {
 	})
 }
 
-func (v value) fault(problem string) error {
+// key returns the member's name where that is data: a copy, with what is not UTF-8 replaced.
+func (v *value) key() string { return strings.ToValidUTF8(strings.Clone(v.name), replacement) }
+
+func (v *value) fault(problem string) error {
 	return &Fault{Field: strings.Clone(v.name), Problem: problem}
 }
 
 // wrongType tells the type and never the content.
-func (v value) wrongType(want string) error {
+func (v *value) wrongType(want string) error {
 	return v.fault(fmt.Sprintf("is %s, must be %s", v.typeName(), want))
 }
 
 // wrong shows a scalar, cut short, in a field whose content is no text.
-func (v value) wrong(problem string) error {
+func (v *value) wrong(problem string) error {
 	is := v.typeName()
 	if v.kind == '"' || v.kind == '0' {
 		is = strings.ToValidUTF8(shorten(string(v.text)), replacement)
@@ -282,7 +287,7 @@ func shorten(s string) string {
 	return Cut(s, shown) + "…"
 }
 
-func (v value) typeName() string {
+func (v *value) typeName() string {
 	switch v.kind {
 	case 'n':
 		return "null"
