@@ -10,13 +10,19 @@ import (
 // small, and the steps are chosen by what the model is in at the time, so that coincidences happen: a claim exactly
 // when a probe is due, a result one millisecond before its lease ends, an outcome as old as the window.
 func Generate(seed uint64) (Policies, []Step) {
+	p, steps, _ := Scenario(seed)
+	return p, steps
+}
+
+// Scenario returns what Generate returns, and what the model saw after each step.
+func Scenario(seed uint64) (Policies, []Step, []Seen) {
 	d := dice{rand.New(rand.NewPCG(seed, 0x66757365))}
 	p := d.policies()
 	g := &generator{dice: d, model: New(p), bad: d.chance(60), fickle: d.chance(12)}
 	for range 15 + d.IntN(45) {
 		g.next()
 	}
-	return p, g.steps
+	return p, g.steps, g.seen
 }
 
 // circuits are those of a test; the first is the one that most steps are about, the last has no policy at times.
@@ -27,6 +33,7 @@ type generator struct {
 	dice
 	model  *Model
 	steps  []Step
+	seen   []Seen
 	bad    bool // Whether most answers fail now.
 	fickle bool // Whether most probes end without a verdict.
 	fresh  int  // The last number used in a name that must be new.
@@ -81,7 +88,7 @@ func (g *generator) do(s Step) { g.doAt(g.time(), s) }
 func (g *generator) doAt(at int64, s Step) {
 	s.At, s.Circuit = at, g.name
 	g.steps = append(g.steps, s)
-	g.model.Step(s)
+	g.seen = append(g.seen, g.model.Step(s))
 }
 
 // near returns a time at, or right beside, a time that matters.

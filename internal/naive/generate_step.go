@@ -114,12 +114,16 @@ func (g *generator) neutral() Step {
 
 // kind returns a kind of the mood of the moment, now and then in another spelling.
 func (g *generator) kind() string {
+	bad := g.bad
+	if state := g.circuit().state; (state == Open || state == Probing) && g.chance(60) {
+		bad = false
+	}
 	switch {
 	case g.chance(9):
 		return pick(g.dice, "policy_rejection", "evaluator_error", "cancelled", "made_up", "Odd_Tone", "toolMisuse")
 	case g.chance(5):
 		return pick(g.dice, "MissingEvidence", "ACCEPTED", "transportfailure")
-	case g.chance(20) != g.bad:
+	case g.chance(20) != bad:
 		return pick(g.dice, append([]string{"missing_evidence", "transport_failure"}, failing...)...)
 	}
 	return "accepted"
