@@ -159,7 +159,8 @@ func (g *generator) flood() {
 // manyIDs sends as many different ids as a circuit remembers, give or take one, and then the first ones again.
 func (g *generator) manyIDs() {
 	for i := range mostIDs - 1 + g.IntN(3) {
-		g.doAt(g.model.clock, Step{Outcome: &Outcome{Kind: pick(g.dice, "accepted", "cancelled"), ID: fmt.Sprintf("n%d", i)}})
+		o := Outcome{Kind: pick(g.dice, "accepted", "cancelled"), ID: fmt.Sprintf("n%d", i)}
+		g.doAt(g.model.clock, Step{Outcome: &o})
 	}
 	for i := range 3 {
 		g.doAt(g.model.clock, Step{Outcome: &Outcome{Kind: "accepted", ID: fmt.Sprintf("n%d", i)}})

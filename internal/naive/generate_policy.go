@@ -52,8 +52,9 @@ func (d dice) knobs(whole bool) Knobs {
 	k := Knobs{
 		Window: maybe(d, int64(1_000), 5_000, 10_000, 60_000), MinimumThroughput: maybe(d, int64(1), 2, 3, 4, 6),
 		Break: Break{
-			Duration: maybe(d, int64(1_000), 2_000, 3_333, 10_000), Backoff: maybe(d, int64(1_000), 1_500, 2_000, 1_001, 3_333),
-			Max: maybe(d, int64(10_000), 15_000, 60_000), HealthyAfter: maybe(d, int64(2_000), 10_000, 60_000),
+			Duration: maybe(d, int64(1_000), 2_000, 3_333, 10_000),
+			Backoff:  maybe(d, int64(1_000), 1_500, 2_000, 1_001, 3_333),
+			Max:      maybe(d, int64(10_000), 15_000, 60_000), HealthyAfter: maybe(d, int64(2_000), 10_000, 60_000),
 		},
 		HalfOpen: HalfOpen{
 			Concurrency: maybe(d, int64(1), 2, 2, 3), Successes: maybe(d, int64(1), 2, 3),

@@ -78,7 +78,8 @@ func (r reader) knobs(m tree) naive.Knobs {
 		IdleAfter: r.duration(m["idle_after"]),
 	}
 	for _, step := range r.items(m["ramp"]) {
-		k.Ramp = append(k.Ramp, naive.RampStep{Share: *r.scaled(step["share"], 1_000), For: *r.duration(step["for"])})
+		share, lasts := *r.scaled(step["share"], 1_000), *r.duration(step["for"])
+		k.Ramp = append(k.Ramp, naive.RampStep{Share: share, For: lasts})
 	}
 	return k
 }
