@@ -89,8 +89,9 @@ func (r reader) rule(m tree) naive.Rule {
 		"last", "minimum_throughput", "threshold", "action")
 	return naive.Rule{
 		Name: r.text(m["name"]), Type: r.text(m["type"]), Kinds: r.texts(m["kinds"]), Severity: r.text(m["severity"]),
-		ReasonCodes: r.texts(m["reason_codes"]), Evaluators: r.texts(m["evaluators"]), Over: value(r.duration(m["over"])),
-		Of: r.text(m["of"]), Only: r.text(m["only"]), Window: value(r.duration(m["window"])),
+		ReasonCodes: r.texts(m["reason_codes"]), Evaluators: r.texts(m["evaluators"]),
+		Over: value(r.duration(m["over"])),
+		Of:   r.text(m["of"]), Only: r.text(m["only"]), Window: value(r.duration(m["window"])),
 		Last: value(r.scaled(m["last"], 1)), MinimumThroughput: value(r.scaled(m["minimum_throughput"], 1)),
 		Threshold: value(r.scaled(m["threshold"], 1_000_000)), Action: r.text(m["action"]),
 	}
