@@ -41,17 +41,16 @@ func (r *parser) checkRule(p *Policy, rule *Rule, t table) {
 	}
 }
 
-// enough tells whether a rule fires of itself if all that it sees matches.
+// enough tells whether a rule fires at every outcome if all that it sees matches. It is strict only where the rule
+// itself asks for that, by name: a policy that makes every kind a failure may mean it.
 func (r *parser) enough(rule *Rule, x reach) bool {
 	switch rule.Type {
 	case Ratio:
-		return x.least >= rule.Threshold
-	case Count:
-		return rule.Threshold == 1
+		return rule.Selector.Kinds != nil && x.least >= rule.Threshold
 	case Immediate:
 		return len(rule.Selector.Evaluators) == evaluatorTypes
 	}
-	return true
+	return false
 }
 
 // reach returns what can happen to a rule.

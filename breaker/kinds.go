@@ -12,12 +12,16 @@ const longestKind = 64
 // schemas.Kinds, then come those that the file declares, in its order.
 type kindTable struct {
 	names    []string
-	declared map[string]uint8 // By canonical name; the nine are not in it.
-	folded   map[string]uint8 // All but unknown, by folded name.
+	folded   []string
+	declared byLength // Those that are declared, by the length of their names.
+	all      byLength // All but unknown, by the length of their folded names.
 }
 
+// byLength are numbers of kinds by the length of something.
+type byLength [longestKind + 1][]uint8
+
 func newKindTable() kindTable {
-	t := kindTable{names: []string{schemas.UnknownKind}, declared: map[string]uint8{}, folded: map[string]uint8{}}
+	t := kindTable{names: []string{schemas.UnknownKind}, folded: []string{""}}
 	for _, name := range schemas.Kinds {
 		t.append(name)
 	}
@@ -25,14 +29,16 @@ func newKindTable() kindTable {
 }
 
 // declare adds a kind by its canonical name, which must be new.
-func (t *kindTable) declare(name string) { t.declared[name] = t.append(name) }
+func (t *kindTable) declare(name string) {
+	t.declared[len(name)] = append(t.declared[len(name)], t.append(name))
+}
 
 func (t *kindTable) append(name string) uint8 {
 	i := uint8(len(t.names))
-	t.names = append(t.names, name)
 	var buffer [longestKind]byte
 	n, _ := fold(name, &buffer)
-	t.folded[string(buffer[:n])] = i
+	t.names, t.folded = append(t.names, name), append(t.folded, string(buffer[:n]))
+	t.all[n] = append(t.all[n], i)
 	return i
 }
 
@@ -58,9 +64,11 @@ func (t *kindTable) index(name string) uint8 {
 	case schemas.Cancelled:
 		return 9
 	}
-	if len(t.declared) > 0 {
-		if i, ok := t.declared[name]; ok {
-			return i
+	if len(name) <= longestKind {
+		for _, i := range t.declared[len(name)] {
+			if t.names[i] == name {
+				return i
+			}
 		}
 	}
 	var buffer [longestKind]byte
@@ -68,7 +76,12 @@ func (t *kindTable) index(name string) uint8 {
 	if !ok {
 		return unknownKind
 	}
-	return t.folded[string(buffer[:n])]
+	for _, i := range t.all[n] {
+		if t.folded[i] == string(buffer[:n]) {
+			return i
+		}
+	}
+	return unknownKind
 }
 
 // name returns the canonical name of a kind.
