@@ -18,8 +18,8 @@ func newEmitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "emit [FILE...]",
 		Short: "Send recorded outcomes, JSON lines from files or stdin, to the outcomes topic",
-		Long: `Send outcomes, one JSON object a line, to the outcomes topic, and wait until the brokers have them. A line that is no
-outcome is refused: said with its number and what is wrong, and the rest goes on; the exit status is then 3.
+		Long: `Send outcomes, one JSON object a line, to the outcomes topic, and wait until the brokers have them. A line that
+is no outcome is refused: said with its number and what is wrong, and the rest goes on; the exit status is then 3.
 Empty lines are skipped.
 
 Without --retime lines are sent as they are, as fast as possible. Recorded times that lie further back than the
@@ -63,7 +63,8 @@ func (e *emitter) run(cmd *cobra.Command, c config, files []string, asJSON bool)
 		return err
 	}
 	defer inputs.close()
-	client, err := c.dial(ctx, []string{e.topic}, kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordDeliveryTimeout(time.Minute))
+	client, err := c.dial(ctx, []string{e.topic},
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordDeliveryTimeout(time.Minute))
 	if err != nil {
 		return err
 	}

@@ -42,8 +42,8 @@ func newOverrideCommand() *cobra.Command {
   clear         end the override that is in force; nothing else changes
 
 A glob is first shown as the circuits it means among those that are known, and asked about; --yes goes on unasked.`,
-		Example: `  fusebox override force_open submission-extraction:gpt-primary:v4 --actor ann --reason "provider incident" --ttl 30m
-  fusebox override clear "submission-extraction:*" --actor ann --reason "incident is over" --yes`,
+		Example: `  fusebox override force_open extraction:gpt:v4 --actor ann --reason "provider incident" --ttl 30m
+  fusebox override clear "extraction:*" --actor ann --reason "incident is over" --yes`,
 		Args: cobra.ExactArgs(2),
 	}
 	request := overrideRequest{signal: schemas.Signal{Type: schemas.Override}}

@@ -23,7 +23,8 @@ Data goes to stdout, everything else to stderr. Configuration is by environment,
 		SilenceUsage:  true,
 	},
 		newEmitCommand(), newStatusCommand(), newWatchCommand(), newOverrideCommand(),
-		newTopicsCommand(), newPolicyCommand(),
+		newDevCommand(),
+		newRunCommand(), newTopicsCommand(), newPolicyCommand(),
 		newVersionCommand(),
 	)
 	markRuns(root)

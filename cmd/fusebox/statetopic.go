@@ -128,7 +128,8 @@ func (r *partitionReader) readTo(ctx context.Context, end int64, add func(*kgo.R
 func (r *partitionReader) stalled(end int64) error {
 	if r.stable <= r.position {
 		return fmt.Errorf("read %s, partition %d: stopped at offset %d of %d: a transaction that is still open hides "+
-			"what follows; it ends by itself when its producer's transaction timeout is over", r.topic, r.partition, r.position, end)
+			"what follows; it ends by itself when its producer's transaction timeout is over",
+			r.topic, r.partition, r.position, end)
 	}
 	return fmt.Errorf("read %s, partition %d: only at offset %d of %d when the time was over",
 		r.topic, r.partition, r.position, end)

@@ -142,28 +142,20 @@ func (d *detail) cause(title string, c *schemas.Cause) {
 	}
 }
 
-// fallback says where routers go while the circuit refuses, by the chain that its cause chooses.
+// fallback says where routers go while the circuit refuses.
 func (d *detail) fallback(s *schemas.State, routes []schemas.Route) {
-	var kind string
-	if s.Cause != nil {
-		kind = s.Cause.Kind
+	route := routeOf(routes, s.Circuit)
+	if route == nil {
+		return
 	}
-	for _, r := range routes {
-		at := slices.Index(r.Chain, s.Circuit)
-		if at < 0 {
-			continue
-		}
-		steps := r.Chain[at+1:]
-		because := ""
-		if instead, ok := r.ByCause[kind]; ok && kind != "" {
-			steps, because = instead, " (chosen by "+kind+")"
-		}
-		if r.Otherwise != "" {
-			steps = append(slices.Clone(steps), r.Otherwise)
-		}
-		if len(steps) > 0 {
-			d.add("fallback", "%s%s", strings.Join(steps, ", then "), because)
-		}
+	steps := slices.Clone(fallbackOf(route, s))
+	if route.Otherwise != "" {
+		steps = append(steps, route.Otherwise)
+	}
+	if s.Cause != nil && route.ByCause[s.Cause.Kind] != nil {
+		d.add("fallback", "%s (chosen by %s)", strings.Join(steps, ", then "), s.Cause.Kind)
+	} else if len(steps) > 0 {
+		d.add("fallback", "%s", strings.Join(steps, ", then "))
 	}
 }
 

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/kafka"
+)
+
+// devPartitions is how many partitions the topics of `fusebox dev` get unless told otherwise.
+const devPartitions = 4
+
+// dev is everything in one process.
+type dev struct {
+	broker     string // Where clients join.
+	asked      bool   // Somebody asked for that address.
+	data       string // "" is a temporary directory.
+	policy     string // "" is what the environment says.
+	partitions int32
+	demo       bool
+
+	out io.Writer
+	log *slog.Logger
+}
+
+func newDevCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything in one process, with a broker of its own: a first look, local work",
+		Long: `Run a Kafka broker, the topics, the processor and its HTTP in one process. Any Kafka client can join the broker,
+and emit, status, watch and override find it by themselves where it listens by default. With --data all is kept: ended
+in any way, kill -9 too, and started again it goes on where it was. Not for production: one broker, which is made for
+tests and writes to the page cache alone.
+
+With --demo simulated producers and routers work on a route whose answers go bad, again and again, and recover.`,
+		Example: `  fusebox dev --demo
+  fusebox dev --data ./fusebox-data --policy policies.yaml`,
+		Args: cobra.NoArgs,
+	}
+	var d dev
+	flags := cmd.Flags()
+	flags.StringVar(&d.broker, "broker", defaultBroker, "`address` at which Kafka clients join; another port where it is taken")
+	flags.StringVar(&d.data, "data", "", "`directory` that keeps everything (default: a temporary one)")
+	flags.StringVar(&d.policy, "policy", "", "policy `file` (default: FUSEBOX_POLICY_FILE, or the built-in policy)")
+	flags.Int32Var(&d.partitions, "partitions", 0, fmt.Sprintf("partitions of each new topic (default %d)", devPartitions))
+	flags.BoolVar(&d.demo, "demo", false, "simulate producers and routers on a route that goes bad and recovers")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		d.asked = flags.Changed("broker")
+		if d.partitions < 0 {
+			return usageErrorf("--partitions %d: want 1 or more", d.partitions)
+		}
+		c, err := loadConfig()
+		if err != nil {
+			return err
+		}
+		d.out, d.log = cmd.OutOrStdout(), c.logger(cmd.ErrOrStderr())
+		return d.run(cmd.Context(), c)
+	}
+	return cmd
+}
+
+// run prepares the data directory and everything in it, runs until the context ends, and ends in the reverse order.
+func (d *dev) run(ctx context.Context, c config) (err error) {
+	policies, err := d.policies(&c)
+	if err != nil {
+		return err
+	}
+	listener, err := listenDev(d.broker, d.asked)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	web, err := listenWeb(c)
+	if err != nil {
+		return err
+	}
+	defer web.Close()
+	leave, err := d.enter()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
+
+	broker, err := startBroker(filepath.Join(d.data, "broker"), listener, d.log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, broker.stop()) }()
+	c.Brokers, c.DataDir = []string{broker.addr}, filepath.Join(d.data, "store")
+	if err := d.createTopics(ctx, c); err != nil {
+		return err
+	}
+	d.greet(broker.addr, web.Addr().String(), policies)
+	return d.work(ctx, c, policies, web)
+}
+
+// work runs the processor with its HTTP, as `fusebox run` does, and perhaps the demo, which ends all if it fails.
+func (d *dev) work(ctx context.Context, c config, policies *breaker.Policies, web net.Listener) error {
+	registry := newRegistry()
+	loop, err := kafka.New(c.processor(policies, d.log, registry))
+	if err != nil {
+		return &statusError{exitUsage, err}
+	}
+	p := &process{config: c, log: d.log, loop: loop}
+	p.unreached.Store(new("not asked yet"))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	if d.demo {
+		wg.Go(func() { cancel(runDemo(ctx, d.out, c.topics(), c.clientOpts())) })
+	}
+	return p.run(ctx, web, registry)
+}
+
+// policies reads the policies to judge by: of the flag, of the environment, of the demo, or the built-in ones.
+func (d *dev) policies(c *config) (*breaker.Policies, error) {
+	if d.policy != "" {
+		policies, err := readPolicies(d.policy)
+		if err != nil {
+			return nil, usageErrorf("--policy %s: %w", d.policy, err)
+		}
+		return policies, nil
+	}
+	if d.demo && c.PolicyFile == "" {
+		return breaker.Read("demo_policy.yaml", demoPolicy)
+	}
+	return c.policies()
+}
+
+// listenWeb listens for HTTP where the environment says, or else on a free port that nobody else can reach.
+func listenWeb(c config) (net.Listener, error) {
+	if environment()["FUSEBOX_HTTP_ADDR"] == "" {
+		c.HTTPAddr = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", c.HTTPAddr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for HTTP: %w", err)
+	}
+	return listener, nil
+}
+
+// enter makes the data directory and holds it for this process alone. What it returns lets go of it, and removes it
+// if it is a temporary one.
+func (d *dev) enter() (leave func() error, err error) {
+	temporary := d.data == ""
+	if temporary {
+		if d.data, err = os.MkdirTemp("", "fusebox-dev-"); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(d.data, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	lock := flock.New(filepath.Join(d.data, "dev.lock"))
+	held, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", d.data, err)
+	}
+	if !held {
+		return nil, usageErrorf("--data %s: another `fusebox dev` works there", d.data)
+	}
+	return func() error {
+		err := lock.Unlock()
+		if temporary {
+			err = errors.Join(err, os.RemoveAll(d.data))
+		}
+		return err
+	}, nil
+}
+
+// createTopics creates the topics that are missing: all at the first start, none later.
+func (d *dev) createTopics(ctx context.Context, c config) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	client, err := kgo.NewClient(c.clientOpts()...)
+	if err != nil {
+		return fmt.Errorf("make a Kafka client: %w", err)
+	}
+	defer client.Close()
+	found, err := kadm.NewClient(client).ListTopics(ctx, c.topics().Outcomes)
+	if err != nil {
+		return fmt.Errorf("ask the broker for its topics: %w", err)
+	}
+	layout := kafka.TopicLayout{Partitions: d.partitions}
+	if layout.Partitions == 0 && !found.Has(c.topics().Outcomes) {
+		layout.Partitions = devPartitions
+	}
+	_, err = kafka.EnsureTopics(ctx, client, c.topics(), layout)
+	return err
+}
+
+// greet says what runs where, and what to try.
+func (d *dev) greet(broker, web string, policies *breaker.Policies) {
+	p := paletteFor(d.out)
+	rows := [][]string{
+		{"broker", broker + " (any Kafka client can join)"},
+		{"http", "http://" + web + " (/livez /readyz /metrics)"},
+		{"policies", d.policyWords(policies)},
+		{"data", d.data},
+	}
+	fmt.Fprintln(d.out, p.bold("fusebox dev")+": everything in one process, until it is stopped")
+	_ = writeTable(d.out, rows, func(_, column int, cell string) string {
+		if column == 0 {
+			return p.faint("  " + cell)
+		}
+		return cell
+	})
+	hint := ""
+	if broker != defaultBroker {
+		hint = "FUSEBOX_BROKERS=" + broker + " "
+	}
+	fmt.Fprintln(d.out, "try, in another terminal:")
+	if !d.demo {
+		fmt.Fprintf(d.out, "  %sfusebox emit < outcomes.jsonl\n", hint)
+	}
+	fmt.Fprintf(d.out, "  %sfusebox status\n  %sfusebox watch\n\n", hint, hint)
+}
+
+func (d *dev) policyWords(policies *breaker.Policies) string {
+	switch {
+	case d.policy != "":
+		return d.policy + ", version " + policies.Version
+	case d.demo:
+		return "of the demo, version " + policies.Version
+	}
+	return "version " + policies.Version
+}

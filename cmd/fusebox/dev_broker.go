@@ -1,0 +1,101 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// devBroker is a Kafka broker in this process that keeps its data in a directory.
+type devBroker struct {
+	*kfake.Cluster
+	addr string // Where clients join.
+	mark string // The file that is there while the broker runs, and after it was killed.
+}
+
+// listenDev listens where clients are to join. Where nobody asked for the address and it is taken, another free port
+// of the same host will do.
+func listenDev(addr string, asked bool) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, usageErrorf("--broker %s: want host:port", addr)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return nil, usageErrorf("--broker %s: want an address that clients can join, as it is told to them", addr)
+	}
+	listener, err := net.Listen("tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) && !asked {
+		listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--broker %s: %w", addr, err)
+	}
+	return listener, nil
+}
+
+// startBroker starts a broker on what a directory holds, or on nothing. After a kill it first takes back what the
+// last one had begun and not finished.
+//
+// The broker is first opened without clients and closed again: that writes its logs of groups and producers anew,
+// so that nothing is appended behind a torn last entry, where no later start would find it.
+func startBroker(dir string, listener net.Listener, log *slog.Logger) (*devBroker, error) {
+	b := &devBroker{addr: listener.Addr().String(), mark: filepath.Join(dir, "running")}
+	if _, err := os.Stat(b.mark); err == nil {
+		log.Info("the broker did not end cleanly the last time: what it had not finished is taken back", "data", dir)
+		if err := takeBack(dir); err != nil {
+			return nil, fmt.Errorf("mend %s after a kill: %w", dir, err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, journalName)); err != nil {
+		return nil, fmt.Errorf("begin a journal in %s: %w", dir, err)
+	}
+	opts := []kfake.Opt{
+		kfake.NumBrokers(1), kfake.DataDir(dir), kfake.ClusterID(newClusterID()), kfake.WithLogger(devLogger{log}),
+	}
+	settled, err := kfake.NewCluster(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("open the broker's data in %s: %w", dir, err)
+	}
+	settled.Close()
+	if err := os.WriteFile(b.mark, nil, 0o600); err != nil {
+		return nil, fmt.Errorf("mark the broker's data as in use: %w", err)
+	}
+	listen := func(string, string) (net.Listener, error) { return listener, nil }
+	if b.Cluster, err = kfake.NewCluster(append(opts, kfake.ListenFn(listen))...); err != nil {
+		return nil, fmt.Errorf("start the broker on %s: %w", dir, err)
+	}
+	journal := &endJournal{dir: dir, log: log}
+	b.Control(journal.before)
+	return b, nil
+}
+
+// stop closes the broker, with all its data on disk.
+func (b *devBroker) stop() error {
+	b.Close()
+	return os.Remove(b.mark)
+}
+
+// newClusterID returns an id in the form that Kafka's own have. A broker that has one already keeps it.
+func newClusterID() string {
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // Never fails.
+	return base64.RawURLEncoding.EncodeToString(id)
+}
+
+// devLogger hands the broker's complaints on.
+type devLogger struct{ log *slog.Logger }
+
+// Logf implements kfake.Logger.
+func (l devLogger) Logf(level kfake.LogLevel, format string, args ...any) {
+	if level <= kfake.LogLevelWarn {
+		l.log.Warn(fmt.Sprintf(format, args...), "from", "broker")
+	}
+}
