@@ -146,11 +146,14 @@ func (b *Breaker) Due(at time.Time) bool {
 
 // Claim answers a claim for a probe.
 func (b *Breaker) Claim(at time.Time, s *schemas.Signal, p *Policy) (granted bool, c Change) {
-	if !b.Due(at) || !p.Enabled || s.HasEpoch && s.Epoch != b.Epoch {
+	if !b.Due(at) || !p.Enabled {
 		return false, Same
 	}
 	if i := b.lease(s.Lease); i >= 0 {
 		return b.Leases[i].Holder == s.Holder, Same
+	}
+	if s.HasEpoch && s.Epoch != b.Epoch {
+		return false, Same
 	}
 	id := xxhash.Sum64String(s.Lease)
 	if slices.Contains(b.used, id) || len(b.Leases) >= p.HalfOpen.Concurrency {

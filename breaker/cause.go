@@ -143,36 +143,21 @@ func matchedRecords(w *windows.Window) int {
 	return n
 }
 
-// Degrade brings the counts' degradation up to date with a verdict. It reports whether that changed.
+// Degrade brings the counts' degradation up to date with a verdict: it is by the first rule in order that degrades. It
+// reports whether that changed.
 func (p *Policies) Degrade(policy *Policy, c *Counts, v Verdict, on Occasion) bool {
-	if c.Degraded == nil && c.degrading == 0 {
-		return false
-	}
-	if c.Degraded != nil && c.stands(policy) {
-		return false
-	}
-	c.lifted = false
-	if c.degrading == 0 {
+	c.lost = nil
+	if c.flags == 0 {
+		changed := c.Degraded != nil
 		c.Degraded = nil
-		return true
+		return changed
 	}
-	first := lowest(c.degrading)
+	first := lowest(c.flags)
 	if c.Degraded != nil && c.Degraded.Rule == policy.Rules[first].Name {
 		return false
 	}
 	c.Degraded = p.Cause(policy, first, c, v, on)
 	return true
-}
-
-// stands tells whether a degradation by a rule that degrades no longer, since a reload, goes on: until that rule is
-// judged and does not fire, or the next counted outcome where no rule has its name.
-func (c *Counts) stands(policy *Policy) bool {
-	for i := range policy.Rules {
-		if policy.Rules[i].Name == c.Degraded.Rule {
-			return !policy.Rules[i].Degrade && !c.lifted
-		}
-	}
-	return false
 }
 
 // lowest returns the index of the lowest bit set.

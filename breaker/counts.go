@@ -12,11 +12,11 @@ import (
 type Counts struct {
 	Degraded *schemas.Cause // Nil where not degraded. It never changes once set.
 
-	live      []live
-	degrading uint64  // A bit for each degrading rule whose latest judgement fired.
-	lifted    bool    // The rule by which the circuit is degraded was judged and did not fire.
-	declared  []uint8 // Declared kinds counted since the counts were empty.
-	evidence  evidence
+	live     []live
+	flags    uint64   // A bit for each rule that degraded when it was last judged.
+	lost     []string // Names of such rules that a reload took away; the next counted outcome forgets them.
+	declared []uint8  // Declared kinds counted since the counts were empty.
+	evidence evidence
 }
 
 // live is what one counter has counted.
@@ -63,7 +63,7 @@ func (c *Counts) Clear() {
 		l.endStreak()
 	}
 	c.evidence.clear()
-	c.Degraded, c.degrading, c.lifted, c.declared = nil, 0, false, c.declared[:0]
+	c.Degraded, c.flags, c.lost, c.declared = nil, 0, nil, c.declared[:0]
 }
 
 // Sees tells whether any rule of the policy sees outcomes of a kind.

@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/fusebox-project/fusebox/windows"
 )
@@ -20,17 +21,30 @@ func (c *Counts) AppendBinary(b []byte, p *Policies, policy *Policy) []byte {
 		}
 	}
 	b = appendCause(b, c.Degraded)
-	b = c.appendDegrading(b, policy)
+	b = c.appendFlags(b, policy)
 	b = append(b, uint8(c.evidence.width))
 	b = binary.AppendUvarint(b, uint64(len(c.evidence.refs)))
 	return append(b, c.evidence.refs...)
 }
 
-func (c *Counts) appendDegrading(b []byte, policy *Policy) []byte {
-	for m := c.degrading; m != 0; m &= m - 1 {
+func (c *Counts) appendFlags(b []byte, policy *Policy) []byte {
+	for m := c.flags; m != 0; m &= m - 1 {
 		b = appendString(append(b, 1), policy.Rules[lowest(m)].Name)
 	}
+	for _, name := range c.lost {
+		b = appendString(append(b, 1), name)
+	}
 	return append(b, 0)
+}
+
+// flag notes that the rule of a name degraded when it was last judged.
+func (c *Counts) flag(name string, policy *Policy) {
+	i := slices.IndexFunc(policy.Rules, func(r Rule) bool { return r.Name == name })
+	if i < 0 {
+		c.lost = append(c.lost, name)
+		return
+	}
+	c.flags |= 1 << i
 }
 
 // append appends a counter's content behind its length.
@@ -64,12 +78,7 @@ func DecodeCounts(from []byte, p *Policies, policy *Policy) (Counts, []byte, err
 	}
 	c.Degraded = r.cause()
 	for r.byte() == 1 {
-		name := r.string()
-		for i := range policy.Rules {
-			if policy.Rules[i].Name == name && policy.Rules[i].Degrade {
-				c.degrading |= 1 << i
-			}
-		}
+		c.flag(r.string(), policy)
 	}
 	width := int(r.byte())
 	refs := r.take(r.uvarint())

@@ -19,15 +19,12 @@ func (p *Policy) Judge(c *Counts, s Sighting) Verdict {
 			v.Fired |= 1 << i
 		}
 		switch {
-		case r.Degrade && fires:
-			c.degrading |= 1 << i
+		case !fires:
+			c.flags &^= 1 << i
 		case r.Degrade:
-			c.degrading &^= 1 << i
-		case fires && v.Opens < 0:
+			c.flags |= 1 << i
+		case v.Opens < 0:
 			v.Opens = i
-		}
-		if !fires && c.Degraded != nil && c.Degraded.Rule == r.Name {
-			c.lifted = true
 		}
 	}
 	return v

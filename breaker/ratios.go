@@ -22,7 +22,7 @@ func (p *Policies) Number() uint64 {
 }
 
 // Degrades tells whether the circuit is degraded, or a degrading rule fired when it was last judged.
-func (c *Counts) Degrades() bool { return c.Degraded != nil || c.degrading != 0 }
+func (c *Counts) Degrades() bool { return c.Degraded != nil || c.flags != 0 }
 
 // Ratios returns the share of accepted outcomes, and the share that is not transport_failure, of those in the longest
 // window of the policy that are evidence. It reports false where there are none.

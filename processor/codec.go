@@ -66,12 +66,13 @@ func readHead(value []byte) (head, error) {
 	return h, nil
 }
 
-// decode reads a circuit under the policies now in force.
-func decode(name string, value []byte, policies *breaker.Policies) (*circuit, error) {
+// decode reads a circuit under the policies that under returns for the version it was written under.
+func decode(name string, value []byte, under func(version uint64) *breaker.Policies) (*circuit, error) {
 	h, err := readHead(value)
 	if err != nil {
 		return nil, err
 	}
+	policies := under(h.policy)
 	c := &circuit{name: strings.Clone(name), policies: policies, policy: policies.For(name), last: h.last}
 	b, born := value[headSize:], int64(0)
 	for _, n := range [...]*int64{

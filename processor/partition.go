@@ -14,6 +14,7 @@ import (
 // Rollback drops it.
 type Partition struct {
 	policies *breaker.Policies
+	earlier  []*breaker.Policies // Those in force before, oldest first.
 	clock    time.Time
 	settled  time.Time // The clock as of the last Commit.
 
@@ -32,6 +33,10 @@ type slot struct {
 	used      bool     // Since the eviction last looked at it.
 	place     int      // Index in the order.
 }
+
+// earlierLimit is how many policies that were in force before are known. Circuits go through them one by one, whenever
+// they are next touched, so that it makes no difference when that is.
+const earlierLimit = 16
 
 // freeLimit is how many circuits' memory is kept for the next overlay.
 const freeLimit = 4096
@@ -66,12 +71,22 @@ func (p *Partition) Resident(name string) bool { return p.circuits[name] != nil 
 
 // Insert puts a committed circuit into memory.
 func (p *Partition) Insert(name string, value []byte) error {
-	c, err := decode(name, value, p.policies)
+	c, err := decode(name, value, p.under)
 	if err != nil {
 		return err
 	}
 	p.add(&slot{committed: c}, c.name)
 	return nil
+}
+
+// under returns the policies of a version: those now in force where it is not known.
+func (p *Partition) under(version uint64) *breaker.Policies {
+	for i := len(p.earlier) - 1; i >= 0 && version != p.policies.Number(); i-- {
+		if p.earlier[i].Number() == version {
+			return p.earlier[i]
+		}
+	}
+	return p.policies
 }
 
 func (p *Partition) add(s *slot, name string) {
@@ -177,10 +192,19 @@ func (p *Partition) overlay(name string) *circuit {
 		s.committed.cloneInto(s.working)
 		p.touched = append(p.touched, s)
 	}
-	if s.working.policies != p.policies {
-		s.working.rebind(p.policies)
-	}
+	p.rebind(s.working)
 	return s.working
+}
+
+// rebind brings a circuit under the policies now in force, by way of those that were in force since its own.
+func (p *Partition) rebind(c *circuit) {
+	if c.policies == p.policies {
+		return
+	}
+	for i := slices.Index(p.earlier, c.policies) + 1; i > 0 && i < len(p.earlier); i++ {
+		c.rebind(p.earlier[i])
+	}
+	c.rebind(p.policies)
 }
 
 func (p *Partition) blank() *circuit {
@@ -201,7 +225,7 @@ func (p *Partition) create(name string) *circuit {
 	return c
 }
 
-// State returns a circuit as it is at a time, and whether it is in memory. It changes nothing.
+// State returns a circuit as it is at a time when nothing else has come, and whether it is in memory. It changes nothing.
 func (p *Partition) State(name string, at time.Time) (schemas.State, bool) {
 	s := p.circuits[name]
 	if s == nil {
@@ -211,6 +235,10 @@ func (p *Partition) State(name string, at time.Time) (schemas.State, bool) {
 	if s.working != nil {
 		c = s.working
 	}
-	state := c.state()
+	derived := *c
+	if derived.breaker.Expire(at, c.policy) == breaker.Moved {
+		derived.counts.Degraded = nil
+	}
+	state := derived.state()
 	return state.At(at), true
 }

@@ -12,29 +12,32 @@ import (
 // at: see NeedsReload.
 func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []schemas.State {
 	var states []schemas.State
-	old := p.policies
+	if policies != p.policies {
+		p.earlier = append(p.earlier[max(0, len(p.earlier)+1-earlierLimit):], p.policies)
+	}
 	for _, s := range p.order {
 		c := s.committed
 		if s.working != nil {
 			c = s.working
 		}
-		if !c.moved() {
-			continue
+		if c.moved() {
+			states = append(states, p.reload(c.name, policies, inputs)...)
 		}
-		p.policies = old
-		c = p.overlay(c.name)
-		c.inputs = inputs
-		run := step{circuit: c, at: p.clock, in: Input{Inputs: inputs}}
-		run.publish(c.breaker.Expire(p.clock, c.policy), false)
-		p.policies = policies
-		c.rebind(policies)
-		if !c.policy.Enabled {
-			run.publish(c.breaker.Disable(p.clock), true)
-		}
-		states = append(states, run.result.States...)
 	}
 	p.policies = policies
 	return states
+}
+
+// reload puts other policies in force for one circuit. What time has done to it is done under those of before.
+func (p *Partition) reload(name string, policies *breaker.Policies, inputs schemas.Inputs) []schemas.State {
+	s := step{circuit: p.overlay(name), at: p.clock, in: Input{Inputs: inputs}}
+	s.inputs = inputs
+	s.publish(s.breaker.Expire(p.clock, s.policy), false)
+	s.rebind(policies)
+	if !s.policy.Enabled {
+		s.publish(s.breaker.Disable(p.clock), true)
+	}
+	return s.result.States
 }
 
 // moved tells whether a reload may change the circuit at once.
