@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
 
 // variable says what an environment variable is for and what it may be.
 type variable struct {
@@ -68,3 +72,20 @@ const (
 	secretWords   = "a text in one line"
 	fileWords     = "a file that can be read"
 )
+
+// environmentHelp lists the variables with their defaults, for people.
+func environmentHelp() string {
+	var text strings.Builder
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[config]()) {
+		name := field.Tag.Get("env")
+		if name == "" {
+			continue
+		}
+		what := variables[name].what
+		if fixed := field.Tag.Get("envDefault"); fixed != "" {
+			what += " (default: " + fixed + ")"
+		}
+		fmt.Fprintf(&text, "  %-30s %s\n", name, what)
+	}
+	return text.String()
+}

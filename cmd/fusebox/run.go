@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/plugin/kslog"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/kafka"
+	"github.com/fusebox-project/fusebox/state"
+)
+
+func newRunCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "run",
+		Short: "Run the processor",
+		Long: `Runs the processor against a Kafka cluster until SIGINT or SIGTERM, configured by environment alone. It serves
+/livez, /readyz (?verbose says what is missing) and /metrics. Instances of one group share the work.
+
+Environment, with defaults:
+` + environmentHelp(),
+		Example: "  FUSEBOX_BROKERS=kafka:9092 FUSEBOX_POLICY_FILE=policies.yaml fusebox run",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runProcessor(cmd) },
+	}
+}
+
+func runProcessor(cmd *cobra.Command) error {
+	c, err := loadClusterConfig()
+	if err != nil {
+		return err
+	}
+	policies, err := c.policies()
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", c.HTTPAddr)
+	if err != nil {
+		return fmt.Errorf("listen for HTTP: %w", err)
+	}
+	defer listener.Close()
+	return c.process(cmd.Context(), policies, listener, c.logger(cmd.ErrOrStderr()))
+}
+
+// process runs the processor and its HTTP until the context ends.
+func (c config) process(
+	ctx context.Context, policies *breaker.Policies, listener net.Listener, log *slog.Logger,
+) error {
+	registry := newRegistry()
+	loop, err := kafka.New(c.processor(policies, log, registry))
+	if err != nil {
+		return &statusError{exitUsage, err}
+	}
+	p := &process{config: c, log: log, loop: loop}
+	p.unreached.Store(new("not asked yet"))
+	err = p.run(ctx, listener, registry)
+	var locked *state.LockedError
+	if errors.As(err, &locked) {
+		return &statusError{exitUsage, err}
+	}
+	return err
+}
+
+// processor returns the configuration of the loop.
+func (c config) processor(policies *breaker.Policies, log *slog.Logger, metrics prometheus.Registerer) kafka.Config {
+	return kafka.Config{
+		Group: c.Group, Instance: c.InstanceID, Topics: c.topics(), Client: c.clientOpts(), DataDir: c.DataDir,
+		Policies: policies, Workers: c.Workers, CommitInterval: c.CommitInterval, ShutdownTimeout: c.ShutdownTimeout,
+		MaxResident: c.MaxResidentCircuits, MaxCircuits: c.MaxCircuits, MetricsMaxCircuits: c.MetricsMaxCircuits,
+		DeadLetterPayload: c.DLQPayload, Logger: log, Metrics: metrics,
+	}
+}
+
+// process is `fusebox run` under way.
+type process struct {
+	config    config
+	log       *slog.Logger
+	loop      *kafka.Loop
+	unreached atomic.Pointer[string] // Why Kafka has not answered yet; nil once it has.
+}
+
+// run works until the context ends. HTTP is served from before Kafka is reached until all else has ended.
+func (p *process) run(ctx context.Context, listener net.Listener, registry *prometheus.Registry) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	web, endWeb := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		handler := newHandler(func() []check { return p.checks(ctx) }, registry, p.log)
+		if err := serve(web, listener, handler, p.log); err != nil {
+			stop(err)
+		}
+	})
+	wg.Go(func() { p.limitShutdown(ctx, ended) })
+	p.log.Info("HTTP is served", "address", listener.Addr().String())
+
+	err := p.work(ctx)
+	close(ended)
+	endWeb()
+	var asked signalError
+	if cause := context.Cause(ctx); err == nil && !errors.As(cause, &asked) {
+		err = cause
+	}
+	stop(nil)
+	wg.Wait()
+	return err
+}
+
+// work waits for Kafka and runs the loop. It returns nil when the context ended it.
+func (p *process) work(ctx context.Context) error {
+	if err := p.awaitKafka(ctx); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return p.loop.Run(ctx)
+}
+
+// awaitKafka asks until a broker answers, and says so each time that none does. It returns nil when the context ends.
+func (p *process) awaitKafka(ctx context.Context) error {
+	const patience, most = 5 * time.Second, 10 * time.Second
+	quiet := kgo.WithLogger(kslog.New(slog.New(slog.DiscardHandler)))
+	client, err := kgo.NewClient(append(p.config.clientOpts(), quiet)...)
+	if err != nil {
+		return &statusError{exitUsage, err}
+	}
+	defer client.Close()
+	for wait := time.Second / 2; ; wait = min(2*wait, most) {
+		asking, cancel := context.WithTimeout(ctx, patience)
+		err := client.Ping(asking)
+		cancel()
+		if err == nil {
+			p.unreached.Store(nil)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		p.unreached.Store(new("no answer from " + strings.Join(p.config.Brokers, ", ") + ": " + err.Error()))
+		p.log.Warn("kafka does not answer, trying again", "brokers", p.config.Brokers, "wait", wait, "err", err)
+		pause(ctx, wait)
+	}
+}
+
+// limitShutdown ends the process when a clean shutdown takes longer than it may. The data directory is a cache: what
+// was not written there is read again from Kafka.
+func (p *process) limitShutdown(ctx context.Context, ended <-chan struct{}) {
+	const settle = time.Second // For what the loop does after it has cut off all that was under way.
+	select {
+	case <-ended:
+		return
+	case <-ctx.Done():
+		p.log.Info("shutting down", "why", context.Cause(ctx), "within", p.config.ShutdownTimeout)
+	}
+	timer := time.NewTimer(p.config.ShutdownTimeout + settle)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+		p.log.Error("not shut down in time, ended at once", "timeout", p.config.ShutdownTimeout)
+		os.Exit(exitFailed)
+	}
+}
+
+// checks returns what must be so before this instance is ready.
+func (p *process) checks(ctx context.Context) []check {
+	kafkaCheck := check{name: "kafka"}
+	if why := p.unreached.Load(); why != nil {
+		kafkaCheck.missing = *why
+	}
+	checks := []check{kafkaCheck}
+	if ctx.Err() != nil {
+		checks = append(checks, check{"process", "shutting down"})
+	}
+	report := p.loop.Ready()
+	for _, m := range report.Missing {
+		checks = append(checks, check{"processor", m})
+	}
+	for _, d := range report.Degraded {
+		checks = append(checks, check{"store", d})
+	}
+	for _, partition := range report.Partitions {
+		if partition.Phase == "running" {
+			checks = append(checks, check{name: "partition " + strconv.Itoa(int(partition.Partition))})
+		}
+	}
+	return checks
+}
