@@ -22,7 +22,7 @@ import (
 )
 
 // startLimit is how long a broker may take to start, or to answer again.
-const startLimit = 2 * time.Minute
+const startLimit = 3 * time.Minute
 
 // Broker is a broker of Apache Kafka in a container, controller too. It lives as long as the test.
 type Broker struct {

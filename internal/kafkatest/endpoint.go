@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a helper waits before it fails the test. In a bubble it costs nothing.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // Endpoint is a way to reach a cluster, whatever the cluster is made of.
 type Endpoint struct {
