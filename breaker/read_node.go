@@ -27,7 +27,7 @@ func (r *parser) table(n *yaml.Node, what string, known []string) table {
 			return
 		}
 		if !slices.Contains(known, name) {
-			r.fault(key, "unknown key %q in %s; %s", name, what, advice(name, what+" takes ", known))
+			r.unknown(key, name, what, known)
 			return
 		}
 		if first, ok := t.keys[name]; ok {
@@ -37,6 +37,15 @@ func (r *parser) table(n *yaml.Node, what string, known []string) table {
 		t.keys[name], t.values[name] = key, value
 	})
 	return t
+}
+
+// unknown notes a key that nobody knows. It looks for the nearest only while that is reported.
+func (r *parser) unknown(key *yaml.Node, name, what string, known []string) {
+	advised := ""
+	if len(r.faults) < mostFaults {
+		advised = advice(name, what+" takes ", known)
+	}
+	r.fault(key, "unknown key %q in %s; %s", shorten(name), what, advised)
 }
 
 // pairs calls do with each key and value of a mapping whose keys are text.
