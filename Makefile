@@ -14,7 +14,7 @@ ROOTFS  ?= bin/rootfs
 ROOTS   ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
 
 # The race detector needs a C compiler that can compile, headers too.
-RACE := $(shell printf '\043include <stdlib.h>\nint main(void){return 0;}\n' | \
+RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && printf '\043include <stdlib.h>\nint main(void){return 0;}\n' | \
 	$$($(GO) env CC) -x c -o /dev/null - 2>/dev/null && echo -race)
 
 .PHONY: build demo test bench fuzz rootfs image clean
@@ -39,7 +39,8 @@ bench:
 ## fuzz: FUZZTIME on each fuzz target
 fuzz:
 	@set -e; for package in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -tags $(TAGS) -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+		targets=$$($(GO) test -tags $(TAGS) -list '^Fuzz' $$package); \
+		for target in $$(echo "$$targets" | grep '^Fuzz'); do \
 			echo "$$package $$target"; \
 			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
 		done; \
