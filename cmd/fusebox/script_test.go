@@ -26,7 +26,11 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"answers": awaitAnswer, "exits": checkExit, "freeaddr": freeAddr, "kafka": startKafka,
+			"answers": awaitAnswer, "exits": checkExit, "freeaddr": freeAddr, "kafka": runKafka,
+		},
+		Setup: func(env *testscript.Env) error {
+			env.Values[kafkaKey{}] = new(*kfake.Cluster)
+			return nil
 		},
 	})
 }
@@ -48,10 +52,19 @@ func checkExit(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// startKafka starts a kfake cluster for the script and says in FUSEBOX_BROKERS where it is: kafka [BROKERS]
-func startKafka(ts *testscript.TestScript, _ bool, args []string) {
+// kafkaKey is where a script's cluster is kept.
+type kafkaKey struct{}
+
+// runKafka starts a kfake cluster for the script and says in FUSEBOX_BROKERS where it is, or stops it: kafka [BROKERS],
+// kafka stop
+func runKafka(ts *testscript.TestScript, _ bool, args []string) {
+	slot := ts.Value(kafkaKey{}).(**kfake.Cluster)
 	brokers := 1
-	if len(args) == 1 {
+	switch {
+	case len(args) == 1 && args[0] == "stop":
+		(*slot).Close()
+		return
+	case len(args) == 1:
 		n, err := strconv.Atoi(args[0])
 		ts.Check(err)
 		brokers = n
@@ -59,6 +72,7 @@ func startKafka(ts *testscript.TestScript, _ bool, args []string) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(brokers))
 	ts.Check(err)
 	ts.Defer(cluster.Close)
+	*slot = cluster
 	ts.Setenv("FUSEBOX_BROKERS", strings.Join(cluster.ListenAddrs(), ","))
 }
 
