@@ -18,6 +18,22 @@ func scale(text []byte, places int) (n int64, exact, small bool) {
 	return shift(mantissa, point+exponent+places)
 }
 
+// digits reads a number of few enough digits and nothing else, as nearly all are.
+func digits(text []byte, n *int64) bool {
+	if len(text) > 15 {
+		return false
+	}
+	sum := int64(0)
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+		sum = sum*10 + int64(c-'0')
+	}
+	*n = sum
+	return true
+}
+
 // shift returns the number that the first so many digits of the mantissa make, zeros added where it has not as many,
 // rounded by the next digit.
 func shift(mantissa []byte, whole int) (n int64, exact, small bool) {

@@ -151,7 +151,8 @@ type Route struct {
 	ByCause   map[string][]string
 }
 
-// PolicySwitch is the record of the transitions topic that says from which offsets on which policies judged a partition.
+// PolicySwitch is the record of the transitions topic that says from which offsets on which policies judged a
+// partition.
 type PolicySwitch struct {
 	Policies PoliciesInForce
 	Inputs   Inputs

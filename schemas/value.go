@@ -102,6 +102,9 @@ func (v *value) scaled(n *int64, places int, what string) (exact bool, err error
 	if v.kind != '0' {
 		return false, v.wrong("must be " + what)
 	}
+	if places == 0 && digits(v.text, n) {
+		return true, nil
+	}
 	text := v.text
 	if text[0] == '-' {
 		text = text[1:]
