@@ -38,6 +38,9 @@ func (c *catchUp) run(ctx context.Context) error {
 			return err
 		}
 		c.watch(before)
+		if err := c.loop.crashes("in restore"); err != nil {
+			return err
+		}
 	}
 	c.save()
 	c.loop.status.remaining(c.partition, 0)

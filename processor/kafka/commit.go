@@ -32,11 +32,14 @@ func (w *worker) commit(ctx context.Context) error {
 	if err := w.forwarder.flush(ctx); err != nil {
 		return err
 	}
+	if err := w.loop.crashes("after forwards"); err != nil {
+		return err
+	}
 	batch := w.collect()
 	if len(batch) == 0 {
 		return nil
 	}
-	if err := w.crashes("before begin"); err != nil {
+	if err := w.loop.crashes("before begin"); err != nil {
 		return err
 	}
 	if err := w.session.Begin(); err != nil {
@@ -49,14 +52,14 @@ func (w *worker) commit(ctx context.Context) error {
 	if err := w.flush(ctx); err != nil {
 		return w.abort(ctx, err)
 	}
-	if err := w.crashes("before end"); err != nil {
+	if err := w.loop.crashes("before end"); err != nil {
 		return err
 	}
 	ended, err := w.end(ctx, batch)
 	if !ended {
 		return w.lookUp(ctx, batch, err)
 	}
-	if err := w.crashes("before store"); err != nil {
+	if err := w.loop.crashes("before store"); err != nil {
 		return err
 	}
 	w.aborts = 0
@@ -73,8 +76,8 @@ func (w *worker) commit(ctx context.Context) error {
 func (w *worker) collect() []publication {
 	var batch []publication
 	number := uint64(0)
-	for _, p := range w.pairs {
-		if p.phase.works() && !p.out.empty() {
+	for p := range w.working() {
+		if !p.out.empty() {
 			batch = append(batch, publication{pair: p})
 			number = max(number, p.base.Number)
 		}

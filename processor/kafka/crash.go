@@ -5,10 +5,10 @@ import "errors"
 // errCrash ends a worker as if its process had been killed: nothing more is committed.
 var errCrash = errors.New("crash")
 
-// crashes returns the error that ends the worker at a point of its life, or nil. Nobody but a test sets any.
-func (w *worker) crashes(point string) error {
-	if w.crash == nil {
+// crashes returns the error that ends the process at a point of its life, or nil. Nobody but a test sets any.
+func (l *Loop) crashes(point string) error {
+	if l.crash == nil {
 		return nil
 	}
-	return w.crash(point)
+	return l.crash(point)
 }

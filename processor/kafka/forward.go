@@ -99,5 +99,8 @@ func (w *worker) forward(ctx context.Context, r *kgo.Record, from forwarded, to 
 		}
 	}
 	moved.Headers = append(moved.Headers, kgo.RecordHeader{Key: forwardHeader, Value: []byte(from.String())})
-	return w.forwarder.add(ctx, moved)
+	if err := w.forwarder.add(ctx, moved); err != nil {
+		return err
+	}
+	return w.loop.crashes("forward")
 }

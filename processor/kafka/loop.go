@@ -24,7 +24,7 @@ type Loop struct {
 	status  *status
 	workers []*worker
 	claims  *claims
-	crash   func(point string) error // See worker.
+	crash   func(point string) error // See crashes.
 
 	policies atomic.Pointer[inForce]
 	known    atomic.Int64 // Circuits, of all partitions of this process.

@@ -42,14 +42,14 @@ func (p *pair) readToEnd(signal *kgo.Record) bool {
 // waits tells whether a signal waits and no end is known yet that would let it go on.
 func (p *pair) waits() bool {
 	signal := p.signals.head()
-	return p.phase.works() && signal != nil && p.outcomes.head() == nil && signal.Offset >= p.endCovers
+	return signal != nil && p.outcomes.head() == nil && signal.Offset >= p.endCovers
 }
 
 // listEnds asks for the ends of the outcomes partitions for which signals wait: for the last stable offset, as nobody
 // reads past that, and a hung transaction of some producer must not hold up an operator.
 func (w *worker) listEnds(ctx context.Context) {
 	w.waiting = w.waiting[:0]
-	for _, p := range w.pairs {
+	for p := range w.working() {
 		if p.waits() {
 			w.waiting = append(w.waiting, p.id)
 		}

@@ -102,11 +102,9 @@ func (w *worker) rewind(p *pair) {
 // rewindAll takes all pairs that work back to their last commits.
 func (w *worker) rewindAll() {
 	offsets := map[string]map[int32]kgo.EpochOffset{}
-	for _, p := range w.pairs {
-		if p.phase.works() {
-			w.rollback(p)
-			p.offsets(offsets)
-		}
+	for p := range w.working() {
+		w.rollback(p)
+		p.offsets(offsets)
 	}
 	w.session.Client().SetOffsets(offsets)
 }

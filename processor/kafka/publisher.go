@@ -34,6 +34,9 @@ func (b *publisher) reset() {
 	b.failure.Store(nil)
 }
 
+// discard leaves the memory to a client that may still hold records of a transaction that never ended.
+func (b *publisher) discard() { b.text, b.chunks, b.used = nil, nil, 0 }
+
 // err returns why a record was not written, or nil.
 func (b *publisher) err() error {
 	if failure := b.failure.Load(); failure != nil {

@@ -68,10 +68,7 @@ func (p *pair) count(m *metrics, now time.Time) {
 // each pair its share. They come back from the store with their next record.
 func (w *worker) evict() {
 	most := int64(w.loop.config.MaxResident)
-	for _, p := range w.pairs {
-		if !p.phase.works() {
-			continue
-		}
+	for p := range w.working() {
 		w.account(p)
 		if all := w.loop.resident.Load(); all > most {
 			p.core.Evict(int(int64(p.core.Len()) * most / all))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -50,15 +51,13 @@ type worker struct {
 	hash    kgo.TopicPartitioner
 	hashed  kgo.Record
 	waiting []int32
-	crash   func(point string) error // Where a test ends the worker's life, as a killed process would.
 }
 
 func newWorker(l *Loop, number int) *worker {
 	id := fmt.Sprintf("%s-%s-%d", l.config.Group, l.config.Instance, number)
 	return &worker{
 		loop: l, id: id, log: l.log.With("worker", number),
-		hash:  kgo.StickyKeyPartitioner(nil).ForTopic(l.config.Topics.Outcomes),
-		crash: l.crash,
+		hash: kgo.StickyKeyPartitioner(nil).ForTopic(l.config.Topics.Outcomes),
 	}
 }
 
@@ -98,14 +97,14 @@ func (w *worker) run(ctx, hard context.Context) error {
 
 // live is one session, from join to close.
 func (w *worker) live(ctx, hard context.Context) error {
+	w.pairs, w.joined = map[int32]*pair{}, false
+	w.publisher.discard()
+	w.inbox.take() // What came in a session that is over.
+	now := time.Now()
+	w.committed, w.beat, w.retry, w.aborts = now, now, time.Time{}, 0
 	if err := w.open(); err != nil {
 		return err
 	}
-	w.pairs, w.joined = map[int32]*pair{}, false
-	w.publisher = publisher{}
-	w.inbox = inbox{}
-	now := time.Now()
-	w.committed, w.beat, w.retry, w.aborts = now, now, time.Time{}, 0
 	err := w.turns(ctx, hard)
 	if err == nil {
 		err = w.commit(hard)
@@ -153,10 +152,7 @@ func (w *worker) turn(ctx, hard context.Context) error {
 	if !now.Before(w.retry) {
 		w.listEnds(ctx)
 	}
-	for _, p := range w.pairs {
-		if !p.phase.works() {
-			continue
-		}
+	for p := range w.working() {
 		if err := w.advance(hard, p, now); err != nil {
 			return err
 		}
@@ -166,6 +162,17 @@ func (w *worker) turn(ctx, hard context.Context) error {
 		return w.commit(hard)
 	}
 	return nil
+}
+
+// working yields the pairs that work.
+func (w *worker) working() iter.Seq[*pair] {
+	return func(yield func(*pair) bool) {
+		for _, p := range w.pairs {
+			if p.phase.works() && !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 // advance handles what a pair has to handle. A fault of the pair alone stops the pair alone.
@@ -189,7 +196,7 @@ func (w *worker) advance(ctx context.Context, p *pair, now time.Time) error {
 // fault decides what an error in a pair means for the worker.
 func (w *worker) fault(p *pair, err error) error {
 	switch {
-	case errors.Is(err, errForward):
+	case errors.Is(err, errForward), errors.Is(err, errCrash):
 		return err
 	case errors.Is(err, errReenter):
 		w.log.Error("the store is in doubt: the partition is restored from the changelog", "partition", p.id, "err", err)
@@ -206,7 +213,7 @@ func (w *worker) fault(p *pair, err error) error {
 // due tells whether it is time for a transaction.
 func (w *worker) due(now time.Time) bool {
 	touched, letters, any := 0, 0, false
-	for _, p := range w.pairs {
+	for p := range w.working() {
 		if p.out.urgent() {
 			return true
 		}
@@ -229,7 +236,7 @@ func (w *worker) next() time.Time {
 	if !w.retry.IsZero() && w.retry.Before(next) {
 		next = w.retry
 	}
-	for _, p := range w.pairs {
+	for p := range w.working() {
 		if due := w.committed.Add(w.loop.config.CommitInterval); !p.out.empty() && due.Before(next) {
 			next = due
 		}
@@ -239,7 +246,7 @@ func (w *worker) next() time.Time {
 
 // fatal tells whether an error ends the process: no new session would mend it.
 func fatal(err error) bool {
-	return errors.Is(err, ErrTwice) || errors.Is(err, ErrTopics) ||
+	return errors.Is(err, ErrTwice) || errors.Is(err, ErrTopics) || errors.Is(err, errCrash) ||
 		errors.Is(err, kerr.TransactionalIDAuthorizationFailed) || errors.Is(err, kerr.GroupAuthorizationFailed)
 }
 

@@ -1,0 +1,147 @@
+//go:build synctests
+
+package kafka
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/processor"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// waves: circuits go bad and recover, each at its own time.
+func waves(round, circuit int) bool { return (round/4+circuit)%3 == 0 }
+
+// TestCrash ends a process at each point of a transaction, and starts another one, with its store and without.
+func TestCrash(t *testing.T) {
+	for _, point := range []string{"before begin", "before end", "before store"} {
+		for _, n := range []int{1, 3} {
+			for _, wiped := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, time %d, wiped %v", point, n, wiped), func(t *testing.T) { testCrash(t, point, n, wiped) })
+			}
+		}
+	}
+}
+
+func testCrash(t *testing.T, point string, n int, wiped bool) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		first := w.start(nil, crashAt(point, n))
+		for round := range 8 {
+			w.produceAll(round, 5, waves)
+			time.Sleep(time.Second)
+		}
+		w.crashes(first)
+		if wiped {
+			w.dir = t.TempDir()
+		}
+		second := w.start(nil, nil)
+		for round := range 8 {
+			w.produceAll(8+round, 5, waves)
+			time.Sleep(time.Second)
+		}
+		w.ready(second)
+		w.caughtUp()
+		w.end(second)
+		w.check()
+	})
+}
+
+// TestCrashInRestore ends a process while it restores, after it has handed something to the store.
+func TestCrashInRestore(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		first := w.start(nil, nil)
+		for round := range 8 {
+			w.produceAll(round, 5, waves)
+			time.Sleep(time.Second)
+		}
+		w.caughtUp()
+		w.end(first)
+		w.dir = t.TempDir()
+		w.crashes(w.start(nil, crashAt("in restore", 1)))
+		third := w.start(nil, nil)
+		w.produceAll(8, 5, waves)
+		w.ready(third)
+		w.caughtUp()
+		w.end(third)
+		w.check()
+	})
+}
+
+// misrouted puts outcomes where their circuits do not live, as a producer with another hash would.
+func (w *world) misrouted(from, to int) {
+	w.t.Helper()
+	var records []*kgo.Record
+	for i := from; i < to; i++ {
+		kind := schemas.Accepted
+		if waves(i/5, i%5) {
+			kind = schemas.MissingEvidence
+		}
+		r := outcome(fmt.Sprintf("case:route-%d:v1", i%5), kind, fmt.Sprint("m", i))
+		r.Partition = int32(i) % w.partitions
+		records = append(records, r)
+	}
+	w.ProduceTo(w.t, records...)
+}
+
+// TestMisrouted lets a producer use a partitioner of its own, and ends the process between two forwards, and after
+// their acknowledgement, before the offsets that cover them are committed.
+func TestMisrouted(t *testing.T) {
+	for _, point := range []string{"", "forward", "after forwards"} {
+		t.Run("crash "+point, func(t *testing.T) {
+			inWorld(t, 3, func(t *testing.T, w *world) {
+				first := w.start(nil, crashAt(point, 3))
+				for i := range 6 {
+					w.misrouted(40*i, 40*i+40)
+					time.Sleep(time.Second)
+				}
+				if point != "" {
+					w.crashes(first)
+					first = w.start(nil, nil)
+				}
+				w.misrouted(240, 280)
+				w.ready(first)
+				w.caughtUp()
+				time.Sleep(time.Second) // What was forwarded last lies behind what was committed.
+				w.caughtUp()
+				w.end(first)
+				w.check()
+				w.countedOnce(280)
+			})
+		})
+	}
+}
+
+// countedOnce looks whether every outcome was handled in its own partition once.
+func (w *world) countedOnce(n int) {
+	w.t.Helper()
+	seen := map[string]int{}
+	for i := range w.partitions {
+		for _, r := range w.homecoming(i) {
+			seen[r]++
+		}
+	}
+	for i := range n {
+		if got := seen[fmt.Sprint("m", i)]; got != 1 {
+			w.t.Errorf("outcome m%d was handled %d times, want once", i, got)
+		}
+	}
+}
+
+// homecoming returns the ids of the outcomes that a partition handles.
+func (w *world) homecoming(partition int32) []string {
+	highest, ids := map[string]int64{}, []string(nil)
+	for _, r := range w.ReadCommitted(w.t, topics.Outcomes) {
+		if r.Partition != partition {
+			continue
+		}
+		var in processor.Input
+		if w.read(r, partition, highest, &in) {
+			ids = append(ids, in.Outcome.ID)
+		}
+	}
+	return ids
+}

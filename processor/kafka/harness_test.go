@@ -1,0 +1,361 @@
+//go:build synctests
+
+package kafka
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/internal/kafkatest"
+	"github.com/fusebox-project/fusebox/processor"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+const (
+	group    = "fusebox"
+	prefix   = "t."
+	patience = 5 * time.Minute // Of virtual time.
+)
+
+var topics = TopicsWithPrefix(prefix)
+
+// policyText makes circuits open soon: on three failures of four.
+const policyText = `version: 1
+defaults: {window: 1m, minimum_throughput: 4, break: {duration: 30s, jitter: 0}}
+policies:
+- {name: quick, match: ["*"], rules: [{name: failure-ratio, type: ratio, threshold: 0.5}]}
+`
+
+func policies(t testing.TB, text string) *breaker.Policies {
+	t.Helper()
+	p, err := breaker.Read("test.yaml", []byte(text))
+	if err != nil {
+		t.Fatalf("breaker.Read: %v", err)
+	}
+	return p
+}
+
+// world is a cluster with Fusebox's topics, and the processors that a test starts on it.
+type world struct {
+	*kafkatest.Cluster
+	t          testing.TB
+	partitions int32
+	dir        string
+	policies   *breaker.Policies
+	log        syncBuffer
+}
+
+// syncBuffer keeps the log for a test that fails.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// inWorld runs a test in virtual time.
+func inWorld(t *testing.T, partitions int32, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{Cluster: kafkatest.New(t), t: t, partitions: partitions, dir: t.TempDir(), policies: policies(t, policyText)}
+		w.CreateTopics(t, prefix, partitions)
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Log(w.log.String())
+			}
+		})
+		test(t, w)
+	})
+}
+
+// process is a Loop at work.
+type process struct {
+	*Loop
+	registry *prometheus.Registry
+	stop     context.CancelFunc
+	ended    chan error
+}
+
+// start starts a processor; change may change its configuration and its Loop before it runs.
+func (w *world) start(change func(*Config), hook func(*Loop)) *process {
+	w.t.Helper()
+	registry := prometheus.NewRegistry()
+	c := Config{
+		Group: group, Instance: "a", Topics: topics, Client: w.Opts(), DataDir: w.dir, Policies: w.policies, Workers: 1,
+		Logger: slog.New(slog.NewTextHandler(&w.log, nil)), Metrics: registry,
+	}
+	if change != nil {
+		change(&c)
+	}
+	l, err := New(c)
+	if err != nil {
+		w.t.Fatalf("New: %v", err)
+	}
+	if hook != nil {
+		hook(l)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	r := &process{Loop: l, registry: registry, stop: stop, ended: make(chan error, 1)}
+	go func() { r.ended <- l.Run(ctx) }()
+	w.t.Cleanup(func() {
+		stop()
+		<-r.ended
+	})
+	return r
+}
+
+// end stops a processor and waits for it.
+func (w *world) end(r *process) {
+	w.t.Helper()
+	r.stop()
+	if err := w.wait(r); err != nil {
+		w.t.Fatalf("Run: %v", err)
+	}
+}
+
+// wait waits until a processor has ended by itself.
+func (w *world) wait(r *process) error {
+	w.t.Helper()
+	select {
+	case err := <-r.ended:
+		r.ended <- err
+		return err
+	case <-time.After(patience):
+		w.stacks()
+		w.t.Fatalf("the processor has not ended after %v", patience)
+		return nil
+	}
+}
+
+// until asks every so often until the answer is yes.
+func (w *world) until(what string, ask func() bool) {
+	w.t.Helper()
+	for begin := time.Now(); !ask(); {
+		if time.Since(begin) > patience {
+			w.stacks()
+			w.t.Fatalf("still not after %v: %s", patience, what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// stacks logs what everybody is doing.
+func (w *world) stacks() {
+	text := make([]byte, 1<<20)
+	w.t.Logf("%s", text[:runtime.Stack(text, true)])
+}
+
+func (w *world) ready(r *process) {
+	w.t.Helper()
+	w.until("ready", func() bool { return r.Ready().Ready && len(r.Ready().Partitions) > 0 })
+}
+
+// caughtUp waits until the group has committed all of the inputs.
+func (w *world) caughtUp() {
+	w.t.Helper()
+	w.WaitCaughtUp(w.t, group, topics.Outcomes, topics.Signals)
+}
+
+// home returns the partition where a circuit lives.
+func (w *world) home(circuit string) int32 {
+	return int32(kgo.StickyKeyPartitioner(nil).ForTopic("").Partition(&kgo.Record{Key: []byte(circuit)}, int(w.partitions)))
+}
+
+func outcome(circuit, kind, id string) *kgo.Record {
+	return &kgo.Record{Topic: topics.Outcomes, Key: []byte(circuit),
+		Value: schemas.AppendOutcome(nil, &schemas.Outcome{Circuit: circuit, Kind: kind, ID: id, Count: 1, LatencyMS: 20})}
+}
+
+func signal(s schemas.Signal) *kgo.Record {
+	return &kgo.Record{Topic: topics.Signals, Key: []byte(s.Circuit), Value: schemas.AppendSignal(nil, &s)}
+}
+
+// produceAll writes outcomes of a pattern over circuits: one of each, failing where the pattern says so.
+func (w *world) produceAll(round int, circuits int, fails func(round, circuit int) bool) {
+	w.t.Helper()
+	var records []*kgo.Record
+	for c := range circuits {
+		kind := schemas.Accepted
+		if fails(round, c) {
+			kind = schemas.MissingEvidence
+		}
+		records = append(records, outcome(fmt.Sprintf("case:route-%d:v1", c), kind, fmt.Sprintf("%d-%d", round, c)))
+	}
+	w.Produce(w.t, records...)
+}
+
+// expected tells what must have been published, by the pure core over the inputs as they lie in the log.
+func (w *world) expected() map[int32][]string {
+	w.t.Helper()
+	feeds := map[int32]*[2][]*kgo.Record{}
+	for i := range w.partitions {
+		feeds[i] = &[2][]*kgo.Record{}
+	}
+	for n, topic := range []string{topics.Outcomes, topics.Signals} {
+		for _, r := range w.ReadCommitted(w.t, topic) {
+			feeds[r.Partition][n] = append(feeds[r.Partition][n], r)
+		}
+	}
+	states := map[int32][]string{}
+	for i, feed := range feeds {
+		states[i] = w.replay(i, feed[0], feed[1])
+	}
+	return states
+}
+
+// replay is the core over one partition, outcomes first on a tie.
+func (w *world) replay(partition int32, outcomes, signals []*kgo.Record) []string {
+	core, states := processor.New(w.policies), []string(nil)
+	highest := map[string]int64{}
+	var at schemas.Inputs
+	for len(outcomes)+len(signals) > 0 {
+		var r *kgo.Record
+		if len(signals) == 0 || len(outcomes) > 0 && !signals[0].Timestamp.Before(outcomes[0].Timestamp) {
+			r, outcomes = outcomes[0], outcomes[1:]
+			at.Outcomes = r.Offset + 1
+		} else {
+			r, signals = signals[0], signals[1:]
+			at.Signals = r.Offset + 1
+		}
+		in := processor.Input{Inputs: at, Trigger: schemas.Trigger{Topic: r.Topic, Partition: partition, Offset: r.Offset}}
+		if !w.read(r, partition, highest, &in) {
+			continue
+		}
+		for _, st := range core.Step(r.Timestamp, in).States {
+			states = append(states, string(schemas.AppendState(nil, &st)))
+		}
+	}
+	return states
+}
+
+// read decodes a record for the replay, and tells whether it is handled in its partition.
+func (w *world) read(r *kgo.Record, partition int32, highest map[string]int64, in *processor.Input) bool {
+	var circuit string
+	if r.Topic == topics.Signals {
+		s, err := schemas.DecodeSignal(r.Key, r.Value)
+		if err != nil {
+			return false
+		}
+		in.Signal, circuit = &s, s.Circuit
+	} else {
+		in.Outcome = &schemas.Outcome{}
+		if err := schemas.DecodeOutcome(r.Key, r.Value, in.Outcome); err != nil {
+			return false
+		}
+		circuit = in.Outcome.Circuit
+	}
+	for _, h := range r.Headers {
+		f, err := readForwarded(string(h.Value))
+		if h.Key != forwardHeader || err != nil {
+			continue
+		}
+		from := fmt.Sprint(f.topicID, f.partition)
+		if last, any := highest[from]; any && f.offset <= last {
+			return false
+		}
+		highest[from] = f.offset
+		if in.Outcome != nil && in.Outcome.Time.IsZero() {
+			in.Outcome.Time = f.at
+		}
+	}
+	return w.home(circuit) == partition
+}
+
+// check compares what was published with what must have been: nothing twice, nothing missing, in order.
+func (w *world) check() {
+	w.t.Helper()
+	want := w.expected()
+	got := map[int32][]string{}
+	last := map[string]string{}
+	for _, r := range w.ReadCommitted(w.t, topics.Transitions) {
+		if string(r.Key) == schemas.PoliciesKey {
+			continue
+		}
+		got[r.Partition] = append(got[r.Partition], string(r.Value))
+		last[string(r.Key)] = string(r.Value)
+	}
+	total := 0
+	for i := range w.partitions {
+		total += len(want[i])
+		for n := range max(len(got[i]), len(want[i])) {
+			if n >= len(got[i]) || n >= len(want[i]) || got[i][n] != want[i][n] {
+				w.t.Fatalf("partition %d, transition %d of %d:\n got %s\nwant %s", i, n, len(want[i]), nth(got[i], n), nth(want[i], n))
+			}
+		}
+	}
+	if total == 0 {
+		w.t.Fatal("nothing was to be published: the test tests nothing")
+	}
+	w.checkStates(last)
+}
+
+// checkStates looks whether the state topic ends with the last transition of each circuit.
+func (w *world) checkStates(want map[string]string) {
+	w.t.Helper()
+	got := map[string]string{}
+	for _, r := range w.ReadCommitted(w.t, topics.State) {
+		if !strings.HasPrefix(string(r.Key), "\u0000") {
+			got[string(r.Key)] = string(r.Value)
+		}
+	}
+	for circuit, value := range want {
+		if got[circuit] != value {
+			w.t.Errorf("state of %s:\n got %s\nwant %s", circuit, got[circuit], value)
+		}
+	}
+}
+
+func nth(list []string, n int) string {
+	if n >= len(list) {
+		return "(nothing)"
+	}
+	return list[n]
+}
+
+// crashAt ends a Loop's life the n-th time that it comes to a point.
+func crashAt(point string, n int) func(*Loop) {
+	var mu sync.Mutex
+	return func(l *Loop) {
+		l.crash = func(at string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if at != point {
+				return nil
+			}
+			if n--; n == 0 {
+				return errCrash
+			}
+			return nil
+		}
+	}
+}
+
+func (w *world) crashes(r *process) {
+	w.t.Helper()
+	if err := w.wait(r); !errors.Is(err, errCrash) {
+		w.t.Fatalf("Run = %v, want a crash", err)
+	}
+}

@@ -1,0 +1,59 @@
+//go:build synctests
+
+package kafka
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// TestLife follows one circuit: it goes bad, opens, refuses, is probed by the one router that got the lease, recovers.
+func TestLife(t *testing.T) {
+	inWorld(t, 4, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		const circuit = "case:route:v1"
+		for i, kind := range []string{schemas.Accepted, schemas.MissingEvidence, schemas.MissingEvidence, schemas.MissingEvidence} {
+			w.Produce(t, outcome(circuit, kind, string(rune('a'+i))))
+			time.Sleep(time.Second)
+		}
+		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.Open && st.Epoch == 1 })
+		w.Produce(t, signal(schemas.Signal{Type: schemas.Claim, Circuit: circuit, Holder: "early", Lease: "L0"}))
+		time.Sleep(31 * time.Second)
+		w.Produce(t, signal(schemas.Signal{Type: schemas.Claim, Circuit: circuit, Holder: "r1", Lease: "L1"}))
+		w.Produce(t, signal(schemas.Signal{Type: schemas.Claim, Circuit: circuit, Holder: "r2", Lease: "L2"}))
+		st := w.await(circuit, func(st schemas.State) bool { return st.State == schemas.HalfOpen })
+		if len(st.Leases) != 1 || st.Leases[0].Holder != "r1" {
+			t.Errorf("leases = %v, want one of r1", st.Leases)
+		}
+		good := outcome(circuit, schemas.Accepted, "z")
+		good.Value = schemas.AppendOutcome(nil, &schemas.Outcome{Circuit: circuit, Kind: schemas.Accepted, Lease: "L1", Count: 1})
+		w.Produce(t, good)
+		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.Closed && st.Epoch == 2 })
+		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
+}
+
+// await waits until the state topic shows a circuit as wanted.
+func (w *world) await(circuit string, wanted func(schemas.State) bool) schemas.State {
+	w.t.Helper()
+	var last schemas.State
+	w.until("state of "+circuit, func() bool {
+		for _, r := range w.ReadCommitted(w.t, topics.State) {
+			if string(r.Key) != circuit {
+				continue
+			}
+			st, err := schemas.DecodeState(r.Value)
+			if err != nil {
+				w.t.Fatalf("DecodeState(%s): %v", r.Value, err)
+			}
+			last = st
+		}
+		return wanted(last)
+	})
+	return last
+}
