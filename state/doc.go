@@ -8,13 +8,13 @@
 // # What a crash leaves
 //
 // Everything is written in numbered transactions, one after the other, a partition's position after the values that it
-// covers, and after those were synced to disk. A killed process leaves all transactions up to some number: the logs are
+// covers, and after those were synced to disk. A killed process leaves all transactions up to some number: its logs are
 // memory maps, which the kernel keeps. A lost machine may leave a hole: Badger replays each of its logs on its own, so
-// the newest may survive with a position in it while an older one, already rotated out and not covered by the sync,
-// has lost its end. So may a disk that corrupts a log, as Badger cuts a log at its first bad entry and says nothing.
-// The numbers show both: each transaction leaves a record of its own number, the records of everything that a log can
-// still hold are kept, and Open discards a store with a gap. What is served is always what some transaction left, whole;
-// a missing end is only an older position, from which the changelog is read again.
+// the newest may survive with a position in it while an older one, rotated out and so not covered by the sync, has lost
+// its end. So may a disk that corrupts a log, as Badger cuts a log at its first bad entry and says nothing. The numbers
+// show both: each transaction leaves a record of its own number, the records of everything that a log can still hold
+// are kept, and Open discards a store with a gap. What is served is always what some transaction left, whole; a missing
+// end is only an older position, from which the changelog is read again.
 //
 // # What goes wrong, and what becomes of it
 //

@@ -53,7 +53,7 @@ func tryFlush(s *state.Store, d time.Duration) error {
 	return s.Flush(ctx)
 }
 
-var tiny = state.Options{MemTableBytes: 1 << 20, Logger: mute}
+var tiny = state.Options{MemTableBytes: 1 << 20}
 
 func TestPitfall19FullDiskGoesOnInMemory(t *testing.T) {
 	disk := smallDisk(t, 32)

@@ -67,6 +67,9 @@ func (s *Store) revive() error {
 	if err := guard(func() error { return verifyTables(s.badgerDir(), s.badgerOptions()) }); err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
+	if err := removeEmptyLogs(s.badgerDir()); err != nil {
+		return err
+	}
 	db, err := s.openBadger()
 	if err != nil {
 		return err

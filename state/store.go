@@ -149,9 +149,9 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// closeBadger closes the database, which writes out its table in memory and tries for ever if it cannot. Where it might
-// not, the database is left as a kill would leave it, locked until the process ends: its logs are complete, and the next
-// Open replays them.
+// closeBadger closes the database, which writes out its table in memory, and tries that for ever. Where it might fail,
+// the database is left as a kill would leave it, locked until the process ends: its logs are complete, and the next Open
+// replays them.
 func (s *Store) closeBadger() (left bool, err error) {
 	db := s.db.Load()
 	if db == nil {

@@ -26,7 +26,7 @@ var (
 func open(t testing.TB, dir string, o state.Options) *state.Store {
 	t.Helper()
 	if o.Logger == nil {
-		o.Logger = mute
+		o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
 	s, err := state.Open(dir, id, o)
 	if err != nil {

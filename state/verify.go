@@ -62,6 +62,31 @@ func verifyTable(name string, blockSize int, compression options.CompressionType
 	return t.Close(-1)
 }
 
+// removeEmptyLogs removes the logs without a byte that a kill leaves: one just made, or one whose values are in a table
+// and that was cut before it was removed. Badger does not open with one. If it was damage, the numbers show a hole.
+func removeEmptyLogs(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); ext != ".mem" && ext != ".vlog" {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if info.Size() > 0 {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // load reads where the partitions stand, and checks that no transaction is missing.
 func (s *Store) load(db *badger.DB) error {
 	return guard(func() error {
