@@ -38,8 +38,8 @@ var small = state.Options{MemTableBytes: 256 << 10, Instance: "child"}
 // flushEvery is how many rounds go by until the child waits for the disk.
 const flushEvery = 8
 
-// writeForEver saves round after round and prints each, every eighth when it is on disk. A round sets every circuit of a
-// partition to the round, and the position too, so that a position that is ahead of a value shows.
+// writeForEver saves round after round and prints each, every eighth when it is on disk. A round sets every circuit of
+// a partition to the round, and the position too, so that a position that is ahead of a value shows.
 func writeForEver(dir string) error {
 	o := small
 	o.Logger = mute

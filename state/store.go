@@ -150,8 +150,8 @@ func (s *Store) Close() error {
 }
 
 // closeBadger closes the database, which writes out its table in memory, and tries that for ever. Where it might fail,
-// the database is left as a kill would leave it, locked until the process ends: its logs are complete, and the next Open
-// replays them.
+// the database is left as a kill would leave it, locked until the process ends: its logs are complete, and the next
+// Open replays them.
 func (s *Store) closeBadger() (left bool, err error) {
 	db := s.db.Load()
 	if db == nil {
