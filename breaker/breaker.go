@@ -92,13 +92,19 @@ func (b *Breaker) Decree(at time.Time, s *schemas.Signal, p *Policy) Change {
 	return Moved
 }
 
-func (b *Breaker) endOverride(at time.Time, p *Policy) Change {
+// Then returns what the circuit is once the override in force has ended.
+func (b *Breaker) Then(p *Policy) schemas.Phase {
 	if b.Override.Mode == schemas.ForceOpen && p.Enabled {
-		b.move(at, schemas.Open, nil)
-		b.RetryAt = at
-		return Moved
+		return schemas.Open
 	}
-	b.move(at, schemas.Closed, nil)
+	return schemas.Closed
+}
+
+func (b *Breaker) endOverride(at time.Time, p *Policy) Change {
+	b.move(at, b.Then(p), nil)
+	if b.Phase == schemas.Open {
+		b.RetryAt = at
+	}
 	return Moved
 }
 

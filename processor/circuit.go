@@ -62,9 +62,14 @@ func (c *circuit) state() schemas.State {
 		Circuit: c.name, State: b.State(), Previous: b.Previous, Epoch: b.Epoch, Sequence: c.sequence, Born: c.born,
 		ChangedAt: b.ChangedAt, RetryAt: b.RetryAt, Enforced: c.policy.Enforce, Attempt: b.Attempt, Cause: b.Cause,
 		Degraded: c.counts.Degraded, Leases: b.Leases, Probe: b.Probe, Ramp: b.Ramp,
-		Override: b.Override, Policy: c.policy.Name, PolicyVersion: c.policies.Version, Inputs: c.inputs,
+		Policy: c.policy.Name, PolicyVersion: c.policies.Version, Inputs: c.inputs,
 	}
 	s.Probe.Concurrency = c.policy.HalfOpen.Concurrency
+	if b.Override != nil {
+		o := *b.Override
+		o.Then = b.Then(c.policy)
+		s.Override = &o
+	}
 	return s
 }
 

@@ -235,10 +235,6 @@ func (p *Partition) State(name string, at time.Time) (schemas.State, bool) {
 	if s.working != nil {
 		c = s.working
 	}
-	derived := *c
-	if derived.breaker.Expire(at, c.policy) == breaker.Moved {
-		derived.counts.Degraded = nil
-	}
-	state := derived.state()
+	state := c.state()
 	return state.At(at), true
 }

@@ -34,7 +34,7 @@ func (s *State) afterOverride() State {
 	after.Override, after.Leases, after.Ramp, after.Cause, after.Degraded = nil, nil, nil, nil, nil
 	after.Probe = Probe{Concurrency: s.Probe.Concurrency}
 	after.ChangedAt, after.RetryAt = until, time.Time{}
-	if s.Override.Mode == ForceOpen && s.Policy != "" {
+	if s.Override.Then == Open {
 		after.State, after.RetryAt = Open, until
 	}
 	return after

@@ -12,10 +12,10 @@ var noon = time.Date(2026, 9, 14, 12, 0, 0, 0, time.UTC)
 func TestStateAtTheEndOfAnOverride(t *testing.T) {
 	until, before := noon.Add(time.Minute), noon.Add(time.Minute-time.Millisecond)
 	var never time.Time
-	forced := func(mode schemas.Mode, phase schemas.Phase, policy string) schemas.State {
+	forced := func(mode schemas.Mode, phase, then schemas.Phase) schemas.State {
 		return schemas.State{
-			State: phase, Previous: schemas.Closed, Epoch: 4, ChangedAt: noon, Policy: policy,
-			Override: &schemas.OverrideInForce{Mode: mode, Until: until},
+			State: phase, Previous: schemas.Closed, Epoch: 4, ChangedAt: noon,
+			Override: &schemas.OverrideInForce{Mode: mode, Until: until, Then: then},
 		}
 	}
 	tests := []struct {
@@ -25,11 +25,11 @@ func TestStateAtTheEndOfAnOverride(t *testing.T) {
 		want  schemas.Phase
 		retry time.Time
 	}{
-		{"in force", forced(schemas.ForceOpen, schemas.ForcedOpen, "p"), before, schemas.ForcedOpen, never},
-		{"forced open, at its end", forced(schemas.ForceOpen, schemas.ForcedOpen, "p"), until, schemas.Open, until},
-		{"forced open without a policy", forced(schemas.ForceOpen, schemas.ForcedOpen, ""), until, schemas.Closed, never},
-		{"forced closed", forced(schemas.ForceClosed, schemas.ForcedClosed, "p"), until, schemas.Closed, never},
-		{"disabled", forced(schemas.Disable, schemas.Disabled, "p"), until.Add(time.Hour), schemas.Closed, never},
+		{"in force", forced(schemas.ForceOpen, schemas.ForcedOpen, schemas.Open), before, schemas.ForcedOpen, never},
+		{"forced open, at its end", forced(schemas.ForceOpen, schemas.ForcedOpen, schemas.Open), until, schemas.Open, until},
+		{"forced open without a policy", forced(schemas.ForceOpen, schemas.ForcedOpen, schemas.Closed), until, schemas.Closed, never},
+		{"forced closed", forced(schemas.ForceClosed, schemas.ForcedClosed, schemas.Closed), until, schemas.Closed, never},
+		{"disabled", forced(schemas.Disable, schemas.Disabled, schemas.Closed), until.Add(time.Hour), schemas.Closed, never},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

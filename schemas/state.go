@@ -107,12 +107,14 @@ type RampStep struct {
 	Until time.Time
 }
 
-// OverrideInForce is what an operator said of the circuit. Until is the zero time where it has no end.
+// OverrideInForce is what an operator said of the circuit. Until is the zero time where it has no end. Then is what the
+// circuit is once it has ended: closed, or open with a probe due.
 type OverrideInForce struct {
 	Mode   Mode
 	Actor  string
 	Reason string
 	Until  time.Time
+	Then   Phase
 }
 
 // Trigger is the record that caused a state.

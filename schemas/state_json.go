@@ -91,6 +91,7 @@ func (w *writer) override(o *OverrideInForce) {
 	w.string("actor", o.Actor)
 	w.string("reason", o.Reason)
 	w.time("until", o.Until)
+	w.string("then", o.Then.String())
 	w.end('}')
 }
 

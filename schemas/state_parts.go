@@ -69,6 +69,8 @@ func (o *OverrideInForce) member(v *value) error {
 		return v.cut(&o.Reason)
 	case "until":
 		return v.time(&o.Until)
+	case "then":
+		return v.phase(&o.Then)
 	}
 	return nil
 }

@@ -17,6 +17,16 @@ func TestSharedScenarios(t *testing.T) {
 	if len(files) == 0 {
 		t.Skip("the scenarios of the specification are not here: ../shared/scenarios is missing")
 	}
+	runFiles(t, files)
+}
+
+// TestRowsOfTheMachine runs the rows of the specification's table that the scenarios leave out, worked out by hand.
+func TestRowsOfTheMachine(t *testing.T) {
+	runFiles(t, []string{"../../internal/naive/testdata/rows.yaml"})
+}
+
+func runFiles(t *testing.T, files []string) {
+	t.Helper()
 	for _, path := range files {
 		text, err := os.ReadFile(path)
 		if err != nil {
