@@ -92,8 +92,8 @@ func (c *config) tls() (*tls.Config, configError) {
 		faults.add("FUSEBOX_TLS_CERT is not set; want the certificate of FUSEBOX_TLS_KEY")
 	default:
 		if _, err := load(); err != nil {
-			faults.add(fmt.Sprintf("FUSEBOX_TLS_CERT=%q, FUSEBOX_TLS_KEY=%q: want a certificate and its key in PEM (%v)",
-				c.TLSCert, c.TLSKey, err))
+			faults.add(fmt.Sprintf("FUSEBOX_TLS_CERT=%q, FUSEBOX_TLS_KEY=%q: want %s (%v)",
+				c.TLSCert, c.TLSKey, "a certificate and its key in PEM", err))
 		}
 	}
 	secure.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
@@ -127,6 +127,7 @@ func (c *config) missingForSASL() configError {
 		}
 	}
 	mechanism := "FUSEBOX_SASL_MECHANISM=" + c.SASLMechanism
+	hasPassword := c.SASLPassword != "" || c.SASLPasswordFile != ""
 	switch c.SASLMechanism {
 	case "":
 		given := c.SASLUser != "" || c.SASLPassword != "" || c.SASLToken != "" || c.SASLTokenEndpoint != ""
@@ -136,18 +137,18 @@ func (c *config) missingForSASL() configError {
 		}
 	case mechanismPlain, mechanismSHA256, mechanismSHA512:
 		need(c.SASLUser != "", "FUSEBOX_SASL_USER", mechanism)
-		need(c.SASLPassword != "" || c.SASLPasswordFile != "", "FUSEBOX_SASL_PASSWORD", mechanism)
+		need(hasPassword, "FUSEBOX_SASL_PASSWORD", mechanism)
 	case mechanismOAuth:
 		if c.SASLTokenEndpoint != "" {
 			need(c.SASLUser != "", "FUSEBOX_SASL_USER", "FUSEBOX_SASL_TOKEN_ENDPOINT")
-			need(c.SASLPassword != "" || c.SASLPasswordFile != "", "FUSEBOX_SASL_PASSWORD", "FUSEBOX_SASL_TOKEN_ENDPOINT")
+			need(hasPassword, "FUSEBOX_SASL_PASSWORD", "FUSEBOX_SASL_TOKEN_ENDPOINT")
 		} else if c.SASLToken == "" && c.SASLTokenFile == "" {
 			faults.add("FUSEBOX_SASL_TOKEN_ENDPOINT is not set; want it, or FUSEBOX_SASL_TOKEN, for " + mechanism)
 		}
 	case mechanismAWS:
 		need(c.usesTLS(), "FUSEBOX_TLS_ENABLED=true", mechanism)
 		if c.SASLUser != "" {
-			need(c.SASLPassword != "" || c.SASLPasswordFile != "", "FUSEBOX_SASL_PASSWORD", "FUSEBOX_SASL_USER as a key id")
+			need(hasPassword, "FUSEBOX_SASL_PASSWORD", "FUSEBOX_SASL_USER as a key id")
 		}
 	}
 	return faults

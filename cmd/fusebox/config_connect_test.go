@@ -27,7 +27,8 @@ import (
 
 func TestLogin(t *testing.T) {
 	cluster := kafkatest.NewLoopback(t, kfake.EnableSASL(), kfake.Superuser("PLAIN", "ann", "plain secret"),
-		kfake.Superuser("SCRAM-SHA-256", "ann", "scram secret"), kfake.Superuser("SCRAM-SHA-512", "ann", "scram secret"))
+		kfake.Superuser("SCRAM-SHA-256", "ann", "scram secret"),
+		kfake.Superuser("SCRAM-SHA-512", "ann", "scram secret"))
 	for _, tt := range []struct {
 		mechanism, password string
 		in                  bool
@@ -88,8 +89,8 @@ func TestFaultsOfTheConnection(t *testing.T) {
 		{"TLS_CA=" + notPEM, fmt.Sprintf("FUSEBOX_TLS_CA=%q: want a file with a certificate in PEM", notPEM)},
 		{"TLS_CERT=/c", "FUSEBOX_TLS_KEY is not set; want the key of FUSEBOX_TLS_CERT"},
 		{"TLS_KEY=/k", "FUSEBOX_TLS_CERT is not set; want the certificate of FUSEBOX_TLS_KEY"},
-		{"TLS_CERT=/c TLS_KEY=/k", `FUSEBOX_TLS_CERT="/c", FUSEBOX_TLS_KEY="/k": want a certificate and its key in PEM ` +
-			`(open /c: no such file or directory)`},
+		{"TLS_CERT=/c TLS_KEY=/k", `FUSEBOX_TLS_CERT="/c", FUSEBOX_TLS_KEY="/k": want a certificate and its key ` +
+			`in PEM (open /c: no such file or directory)`},
 		{"TLS_ENABLED=false TLS_SERVER_NAME=kafka",
 			`FUSEBOX_TLS_ENABLED="false": want true, as other FUSEBOX_TLS_ variables are set`},
 		{"SASL_USER=ann", "FUSEBOX_SASL_MECHANISM is not set; want PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, " +
@@ -98,7 +99,8 @@ func TestFaultsOfTheConnection(t *testing.T) {
 			"FUSEBOX_SASL_PASSWORD is not set; FUSEBOX_SASL_MECHANISM=PLAIN needs it"},
 		{"SASL_MECHANISM=OAUTHBEARER", "FUSEBOX_SASL_TOKEN_ENDPOINT is not set; want it, or FUSEBOX_SASL_TOKEN, for " +
 			"FUSEBOX_SASL_MECHANISM=OAUTHBEARER"},
-		{"SASL_MECHANISM=AWS_MSK_IAM", "FUSEBOX_TLS_ENABLED=true is not set; FUSEBOX_SASL_MECHANISM=AWS_MSK_IAM needs it"},
+		{"SASL_MECHANISM=AWS_MSK_IAM",
+			"FUSEBOX_TLS_ENABLED=true is not set; FUSEBOX_SASL_MECHANISM=AWS_MSK_IAM needs it"},
 		{"SASL_MECHANISM=AWS_MSK_IAM TLS_ENABLED=true", ""},
 		{"SASL_MECHANISM=OAUTHBEARER SASL_TOKEN=t", ""},
 	} {

@@ -32,10 +32,10 @@ var variables = map[string]variable{
 
 	"FUSEBOX_COMMIT_INTERVAL": {"longest time between commits; a change of state commits at once",
 		"a duration from 1ms to 1m, such as 200ms"},
-	"FUSEBOX_WORKERS":               {"workers of this process (default: the number of cores)", "a number from 1 to 1024"},
+	"FUSEBOX_WORKERS":               {"workers (default: the number of cores)", "a number from 1 to 1024"},
 	"FUSEBOX_MAX_RESIDENT_CIRCUITS": {"circuits kept in memory", positiveWords},
-	"FUSEBOX_MAX_CIRCUITS":          {"circuits that may be known; outcomes of further ones are not counted", positiveWords},
-	"FUSEBOX_METRICS_MAX_CIRCUITS":  {"circuits with metrics of their own; others are __other__", "a number, 0 or more"},
+	"FUSEBOX_MAX_CIRCUITS":          {"circuits known; outcomes of further ones are not counted", positiveWords},
+	"FUSEBOX_METRICS_MAX_CIRCUITS":  {"circuits with metrics of their own", "a number, 0 or more"},
 	"FUSEBOX_DLQ_PAYLOAD":           {"put the payload into dead letters", boolWords},
 	"FUSEBOX_SHUTDOWN_TIMEOUT":      {"time for a clean shutdown", "a duration, such as 30s"},
 
@@ -62,7 +62,7 @@ var variables = map[string]variable{
 	"FUSEBOX_SASL_TOKEN":          {"token for OAUTHBEARER; session token for AWS_MSK_IAM", secretWords},
 	"FUSEBOX_SASL_TOKEN_FILE":     {"file with that token, read again at every login", fileWords},
 	"FUSEBOX_SASL_TOKEN_ENDPOINT": {"where OAUTHBEARER gets tokens for user and password", "a URL, https://host/path"},
-	"FUSEBOX_SASL_SCOPES":         {"scopes to ask that endpoint for, separated by commas", "words separated by commas"},
+	"FUSEBOX_SASL_SCOPES":         {"scopes to ask that endpoint for", "words separated by commas"},
 }
 
 const (

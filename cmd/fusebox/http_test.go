@@ -21,8 +21,8 @@ func TestHandler(t *testing.T) {
 		{"live while nothing is ready", "GET", "/livez", []check{{"kafka", "no answer"}}, 200, "ok\n"},
 		{"ready", "GET", "/readyz", []check{{"kafka", ""}}, 200, "ready\n"},
 		{"not ready", "GET", "/readyz", []check{{"kafka", ""}, {"partition 3", "restoring"}}, 503, "not ready\n"},
-		{"verbose", "GET", "/readyz?verbose", []check{{"kafka", ""}, {"partition 3", "restoring, 12 records to go"}}, 503,
-			"[+] kafka: ok\n[-] partition 3: restoring, 12 records to go\nnot ready\n"},
+		{"verbose", "GET", "/readyz?verbose", []check{{"kafka", ""}, {"partition 3", "restoring, 12 to go"}}, 503,
+			"[+] kafka: ok\n[-] partition 3: restoring, 12 to go\nnot ready\n"},
 		{"not served yet", "GET", "/v1/circuits", nil, 404, "" +
 			`{"detail":"GET /v1/circuits is not served; GET /livez, /readyz and /metrics are",` +
 			`"status":404,"title":"not found"}` + "\n"},

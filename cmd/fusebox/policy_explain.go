@@ -14,8 +14,8 @@ func newPolicyExplainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [FILE] CIRCUIT",
 		Short: "Tell in words what a circuit is judged by",
-		Long: `Tells which policy of a file a circuit gets, and its rules with every default filled in. Without a file it goes by
-FUSEBOX_POLICY_FILE, or else by the built-in policy, as 'fusebox run' does.`,
+		Long: `Tells which policy of a file a circuit gets, and its rules with every default filled in.
+Without a file it goes by FUSEBOX_POLICY_FILE, or else by the built-in policy, as 'fusebox run' does.`,
 		Example: "  fusebox policy explain policies.yaml submission-extraction:gpt-primary:v4",
 		Args:    cobra.RangeArgs(1, 2),
 	}

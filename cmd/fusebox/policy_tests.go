@@ -17,8 +17,9 @@ func newPolicyTestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test FILE...",
 		Short: "Run policy tests",
-		Long: `Runs files of policy tests: steps on a circuit's clock, and what is expected after each. An expectation that is
-not met is printed with its position, what was got and what was wanted. Exit status 3 if a test fails.`,
+		Long: `Runs files of policy tests: steps on a circuit's clock, and what is expected after each.
+An expectation that is not met is printed with its position, what was got and what was wanted.
+Exit status 3 if a test fails.`,
 		Example: "  fusebox policy test policies_test.yaml\n  fusebox policy test --run 'recover' tests/*.yaml",
 		Args:    cobra.MinimumNArgs(1),
 	}

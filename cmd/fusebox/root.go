@@ -11,8 +11,9 @@ func newRoot() *cobra.Command {
 	root := group(&cobra.Command{
 		Use:   "fusebox",
 		Short: "A semantic circuit breaker for AI routes",
-		Long: `Fusebox counts, per circuit, whether the answers of an AI route were usable, and tells every router when a route
-has stopped giving usable answers, why, and who may test whether it has recovered. It runs as a Kafka stream processor.
+		Long: `Fusebox counts, per circuit, whether the answers of an AI route were usable, and tells every router when
+a route has stopped giving usable answers, why, and who may test whether it has recovered.
+It runs as a Kafka stream processor.
 
 Exit status: 0 ok, 1 it failed, 2 the call or the configuration is wrong, 3 a check found problems.
 Data goes to stdout, everything else to stderr. Configuration is by environment, see 'fusebox run --help'.`,

@@ -27,8 +27,8 @@ func newRunCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run",
 		Short: "Run the processor",
-		Long: `Runs the processor against a Kafka cluster until SIGINT or SIGTERM, configured by environment alone. It serves
-/livez, /readyz (?verbose says what is missing) and /metrics. Instances of one group share the work.
+		Long: `Runs the processor against a Kafka cluster until SIGINT or SIGTERM, configured by environment alone.
+It serves /livez, /readyz (?verbose says what is missing) and /metrics. Instances of one group share the work.
 
 Environment, with defaults:
 ` + environmentHelp(),

@@ -42,7 +42,8 @@ func newTopicsCreateCommand() *cobra.Command {
 		"replicas of each partition; 0 is 3 where there are three brokers, or else 1")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if layout.Partitions < 0 || layout.Replication < 0 {
-			return usageErrorf("--partitions %d --replication %d: want 1 or more", layout.Partitions, layout.Replication)
+			return usageErrorf("--partitions %d --replication %d: want 1 or more",
+				layout.Partitions, layout.Replication)
 		}
 		return createTopics(cmd, layout, *asJSON)
 	}
@@ -78,8 +79,8 @@ func newTopicsCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Compare the topics with what they should be",
-		Long: `Says what differs between the topics and what they should be, with a command that mends it, and which rights
-each part needs where the brokers ask for ACLs. Exit status 3 if anything differs.`,
+		Long: `Says what differs between the topics and what they should be, with a command that mends it,
+and which rights each part needs where the brokers ask for ACLs. Exit status 3 if anything differs.`,
 		Example: "  FUSEBOX_BROKERS=kafka:9092 fusebox topics check",
 		Args:    cobra.NoArgs,
 	}

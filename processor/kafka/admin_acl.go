@@ -3,7 +3,7 @@ package kafka
 // ACL is a right that a part of a system with Fusebox in it needs of the brokers.
 type ACL struct {
 	Part       string   `json:"part"`     // processor, producer, router or operator.
-	Resource   string   `json:"resource"` // topic, group, transactional-id or cluster.
+	Resource   string   `json:"resource"` // topic, group or transactional-id.
 	Name       string   `json:"name"`
 	Prefixed   bool     `json:"prefixed,omitempty"` // Name is a prefix.
 	Operations []string `json:"operations"`
@@ -20,7 +20,7 @@ func ACLs(topics Topics, group string) []ACL {
 		topic("processor", topics.Signals, "Read", "Write"),
 		topic("processor", topics.State, "Read", "Write"),
 		topic("processor", topics.Transitions, "Write"),
-		topic("processor", topics.Changelog, "Read", "Write"),
+		topic("processor", topics.Changelog, "DescribeConfigs", "Read", "Write"),
 		topic("processor", topics.DeadLetters, "Write"),
 		{Part: "processor", Resource: "group", Name: group, Operations: []string{"Read"}},
 		{

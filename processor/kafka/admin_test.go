@@ -154,9 +154,10 @@ func TestCheckTopicsSaysHowToMend(t *testing.T) {
 		got[d.Topic+" "+d.Setting] = d.Mend
 	}
 	want := map[string]string{
-		"fusebox.signals.v1 exists":           "fusebox topics create",
-		"fusebox.outcomes-dlq.v1 exists":      "fusebox topics create",
-		"fusebox.circuit-state.v1 partitions": "FUSEBOX_TOPIC_PREFIX=<a new prefix> fusebox topics create --partitions 12",
+		"fusebox.signals.v1 exists":      "fusebox topics create",
+		"fusebox.outcomes-dlq.v1 exists": "fusebox topics create",
+		"fusebox.circuit-state.v1 partitions": "" +
+			"FUSEBOX_TOPIC_PREFIX=<a new prefix> fusebox topics create --partitions 12",
 		"fusebox.circuit-state.v1 replication": "kafka-reassign-partitions.sh --bootstrap-server $FUSEBOX_BROKERS " +
 			"--execute --reassignment-json-file <a plan with three replicas for each partition>",
 		"fusebox.circuit-state.v1 min.insync.replicas": "kafka-configs.sh --bootstrap-server $FUSEBOX_BROKERS " +
@@ -242,4 +243,41 @@ func settingsOf(t *testing.T, cluster *kafkatest.Cluster, topic string) map[stri
 		}
 	}
 	return settings
+}
+
+// Apache Kafka knows all settings, and says what it made of them.
+func TestTopicsOnApacheKafka(t *testing.T) {
+	cluster := kafkatest.Start(t)
+	client := cluster.Client(t)
+	if _, err := kafka.EnsureTopics(within(t), client, names, kafka.TopicLayout{Partitions: 3}); err != nil {
+		t.Fatalf("EnsureTopics: %v", err)
+	}
+	found, err := kafka.CheckTopics(within(t), client, names)
+	if err != nil || len(found) != 0 {
+		t.Errorf("CheckTopics after EnsureTopics = %+v, %v; want none", found, err)
+	}
+	earlier, later := "CreateTime", "0.5"
+	admin := kadm.NewClient(client)
+	change := func(topic, setting string, value *string) {
+		alter := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: setting, Value: value}}
+		answer, err := admin.AlterTopicConfigs(within(t), alter, topic)
+		if err != nil || answer[0].Err != nil {
+			t.Fatalf("set %s of %s: %v, %v", setting, topic, err, answer)
+		}
+	}
+	change(names.Outcomes, "message.timestamp.type", &earlier)
+	change(names.Changelog, "min.cleanable.dirty.ratio", &later)
+	tick := time.NewTicker(50 * time.Millisecond) // A broker learns of a change a little later than the controller.
+	defer tick.Stop()
+	for waiting := within(t); ; {
+		found, err = kafka.CheckTopics(waiting, client, names)
+		if err == nil && len(found) == 2 && found[0].Got == earlier && found[1].Got == later {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-waiting.Done():
+			t.Fatalf("CheckTopics = %+v, %v; want the two settings that were changed", found, err)
+		}
+	}
 }
