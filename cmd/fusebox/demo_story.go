@@ -59,7 +59,7 @@ func (s *story) run(ctx context.Context, gate *demoGate, script *script) {
 	}
 }
 
-// answered counts an answer.
+// answered counts an answer. What becomes of a probe is told on its own.
 func (s *story) answered(o *schemas.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,9 @@ func (s *story) answered(o *schemas.Outcome) {
 		}
 		return a
 	}
-	s.second[o.Circuit] = add(s.second[o.Circuit])
+	if o.Lease == "" {
+		s.second[o.Circuit] = add(s.second[o.Circuit])
+	}
 	if o.FallbackFrom != "" {
 		s.instead = add(s.instead)
 	}
@@ -122,13 +124,13 @@ func (s *story) tell(before, after *schemas.State, fallback string) {
 	lease := granted(before, after)
 	switch {
 	case after.State == schemas.Open && before.State == schemas.HalfOpen:
-		s.say(place(after.Circuit), s.paint.bad, fmt.Sprintf("OPEN again: %s; next probe in %s",
-			because(after), in(after.ChangedAt, after.RetryAt)))
+		s.say(place(after.Circuit), s.paint.bad, fmt.Sprintf("OPEN again: %s; the next probe is due in %s",
+			because(after), tenths(after.RetryAt.Sub(after.ChangedAt))))
 	case after.State == schemas.Open && before.State != schemas.Open:
 		s.open(after)
 		s.say(place(after.Circuit), s.paint.bad, "OPEN, though every answer was HTTP 200: "+because(after))
 		s.say("routers", s.paint.bold, fmt.Sprintf("now take %s; a probe of %s is due in %s",
-			place(fallback), place(after.Circuit), in(after.ChangedAt, after.RetryAt)))
+			place(fallback), place(after.Circuit), tenths(after.RetryAt.Sub(after.ChangedAt))))
 	case lease != nil:
 		s.grant(lease)
 	case after.State == schemas.Closed && before.State == schemas.HalfOpen:
@@ -166,7 +168,7 @@ func (s *story) recovered(state *schemas.State) {
 	s.mu.Unlock()
 	s.say(place(state.Circuit), s.paint.good, fmt.Sprintf(
 		"CLOSED: the probe's answer was accepted; away for %s, while fallbacks gave %d answers, %d of them accepted",
-		schemas.Brief(away.Round(100*time.Millisecond)), instead.all, instead.accepted))
+		tenths(away), instead.all, instead.accepted))
 	s.say("routers", s.paint.bold, "take "+place(state.Circuit)+" again")
 }
 
@@ -190,6 +192,9 @@ func (s *story) write(where, text string) {
 	padded := fmt.Sprintf("%-*s", placeWidth, where)
 	fmt.Fprintf(s.out, "%s  %s  %s\n", s.paint.faint(time.Now().Format("15:04:05")), s.paint.bold(padded), text)
 }
+
+// tenths writes a duration to a tenth of a second.
+func tenths(d time.Duration) string { return schemas.Brief(d.Round(100 * time.Millisecond)) }
 
 // place is a circuit's name without its use case.
 func place(circuit string) string { return strings.TrimPrefix(circuit, demoUseCase+":") }

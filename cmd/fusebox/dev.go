@@ -67,6 +67,9 @@ With --demo simulated producers and routers work on a route whose answers go bad
 		if err != nil {
 			return err
 		}
+		if d.demo && environment()["FUSEBOX_LOG_LEVEL"] == "" {
+			c.LogLevel = slog.LevelWarn // The demo tells the story itself.
+		}
 		d.out, d.log = cmd.OutOrStdout(), c.logger(cmd.ErrOrStderr())
 		return d.run(cmd.Context(), c)
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -93,9 +94,10 @@ func newClusterID() string {
 // devLogger hands the broker's complaints on.
 type devLogger struct{ log *slog.Logger }
 
-// Logf implements kfake.Logger.
+// Logf implements kfake.Logger. That an end of a transaction took some milliseconds is no complaint: it is the price
+// of the journal.
 func (l devLogger) Logf(level kfake.LogLevel, format string, args ...any) {
-	if level <= kfake.LogLevelWarn {
+	if level <= kfake.LogLevelWarn && !strings.HasPrefix(format, "txn: EndTxn slow") {
 		l.log.Warn(fmt.Sprintf(format, args...), "from", "broker")
 	}
 }

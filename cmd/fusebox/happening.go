@@ -9,6 +9,9 @@ import (
 
 // happening says in words what a record of a circuit tells, given the record before it, nil where that is not known.
 func happening(before, s *schemas.State) string {
+	if before == nil && s.Sequence == 1 && s.State == schemas.Closed {
+		return "heard of, closed"
+	}
 	if before == nil {
 		before = &schemas.State{State: s.Previous, Epoch: s.Epoch - 1}
 		if s.Probe != (schemas.Probe{Concurrency: s.Probe.Concurrency}) || len(s.Leases) > 0 || s.Degraded != nil {

@@ -100,7 +100,8 @@ func (r *overrideRequest) run(cmd *cobra.Command, c config) error {
 	ctx := cmd.Context()
 	topics := c.topics()
 	client, err := c.dial(ctx, []string{topics.Signals, topics.State}, kgo.RequiredAcks(kgo.AllISRAcks()),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(250*time.Millisecond))
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(250*time.Millisecond),
+		kgo.MetadataMinAge(100*time.Millisecond)) // The state topic is added late and looked up then.
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (r *overrideRequest) run(cmd *cobra.Command, c config) error {
 	if err != nil {
 		return err
 	}
-	follow(client, topics.State, read.ends)
+	consumeFrom(client, topics.State, read.ends)
 	return r.await(ctx, client, cmd.OutOrStdout(), read, sent)
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// follow makes a client consume a topic from given offsets.
-func follow(client *kgo.Client, topic string, from map[int32]int64) {
+// consumeFrom makes a client consume a topic from given offsets.
+func consumeFrom(client *kgo.Client, topic string, from map[int32]int64) {
 	offsets := make(map[int32]kgo.Offset, len(from))
 	for partition, offset := range from {
 		offsets[partition] = kgo.NewOffset().At(offset)

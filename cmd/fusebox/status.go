@@ -136,9 +136,9 @@ func badness(s *schemas.State) int {
 // note says what a reader should know of the whole, where there is anything.
 func (s *stateTopic) note(w io.Writer, now time.Time) {
 	switch {
-	case s.heartbeat.IsZero():
+	case s.heartbeat.IsZero() && s.policies == nil:
 		fmt.Fprintln(w, "no processor has been heard of yet: nothing counts outcomes")
-	case now.Sub(s.heartbeat) > silence:
+	case !s.heartbeat.IsZero() && now.Sub(s.heartbeat) > silence:
 		fmt.Fprintf(w, "no processor has been heard of for %s: what is shown is as it was then\n", ago(now, s.heartbeat))
 	}
 }

@@ -116,11 +116,11 @@ func (d *detail) cause(title string, c *schemas.Cause) {
 		d.add("  observed", "%s, threshold %s", schemas.Decimal(c.Observed, 6), schemas.Decimal(c.Threshold, 6))
 	}
 	if c.Throughput > 0 {
-		span := "in " + schemas.Brief(c.Window)
-		if c.Last > 0 {
-			span = fmt.Sprintf("of the last %d", c.Last)
+		span := "the last ones"
+		if c.Window > 0 {
+			span = "in " + schemas.Brief(c.Window)
 		}
-		d.add("  throughput", "%d outcomes %s", c.Throughput, span)
+		d.add("  throughput", "%d outcomes, %s", c.Throughput, span)
 	}
 	if kinds := c.Kinds(); len(kinds) > 0 {
 		for i, kind := range kinds {
@@ -131,7 +131,7 @@ func (d *detail) cause(title string, c *schemas.Cause) {
 		}
 		d.add("  by kind", "%s", strings.Join(kinds, ", "))
 	}
-	if !c.Since.IsZero() {
+	if !c.Since.IsZero() && c.Since.Before(c.At) {
 		d.add("  bad since", "%s, %s before", clock(d.now, c.Since), in(c.Since, c.At))
 	}
 	if len(c.AlsoFired) > 0 {

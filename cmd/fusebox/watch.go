@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,10 @@ func (w *watcher) follow(ctx context.Context, c config, since time.Duration) err
 		if errs := fetches.Errors(); len(errs) > 0 {
 			return fmt.Errorf("read %s, partition %d: %w", errs[0].Topic, errs[0].Partition, errs[0].Err)
 		}
-		for r := range fetches.RecordsAll() {
+		records := slices.SortedStableFunc(fetches.RecordsAll(), func(a, b *kgo.Record) int {
+			return a.Timestamp.Compare(b.Timestamp)
+		})
+		for _, r := range records {
 			if err := w.show(r); err != nil {
 				return err
 			}
