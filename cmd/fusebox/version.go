@@ -8,8 +8,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set at link time by a release build: -X main.version=v1.2.3.
-var version = ""
+// These are set at link time by a release build: -X main.version=v1.2.3.
+var (
+	version = ""
+	commit  = ""
+)
 
 // build says what this binary was made from.
 type build struct {
@@ -42,6 +45,9 @@ func thisBuild() build {
 	}
 	if modified {
 		b.Commit += "+modified"
+	}
+	if commit != "" {
+		b.Commit = commit
 	}
 	return b
 }
