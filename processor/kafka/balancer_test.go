@@ -18,7 +18,9 @@ type member struct {
 
 // round lets the balancer plan one generation, and every member take up its assignment. It reports whether a member had
 // to give something up, after which members join again.
-func round(t *testing.T, b kgo.GroupBalancer, members []member, counts map[string]int32, generation int32) (again bool) {
+func round(
+	t *testing.T, b kgo.GroupBalancer, members []member, counts map[string]int32, generation int32,
+) (again bool) {
 	t.Helper()
 	var joined []kmsg.JoinGroupResponseMember
 	for _, m := range members {

@@ -32,7 +32,6 @@ func testCrash(t *testing.T, point string, n int, wiped bool) {
 		first := w.start(nil, crashAt(point, n))
 		for round := range 8 {
 			w.produceAll(round, 5, waves)
-			time.Sleep(time.Second)
 		}
 		w.crashes(first)
 		if wiped {
@@ -41,7 +40,6 @@ func testCrash(t *testing.T, point string, n int, wiped bool) {
 		second := w.start(nil, nil)
 		for round := range 8 {
 			w.produceAll(8+round, 5, waves)
-			time.Sleep(time.Second)
 		}
 		w.ready(second)
 		w.caughtUp()
@@ -56,7 +54,6 @@ func TestCrashInRestore(t *testing.T) {
 		first := w.start(nil, nil)
 		for round := range 8 {
 			w.produceAll(round, 5, waves)
-			time.Sleep(time.Second)
 		}
 		w.caughtUp()
 		w.end(first)

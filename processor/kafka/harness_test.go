@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -80,7 +81,8 @@ func (b *syncBuffer) String() string {
 func inWorld(t *testing.T, partitions int32, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{Cluster: kafkatest.New(t), t: t, partitions: partitions, dir: t.TempDir(), policies: policies(t, policyText)}
+		w := &world{Cluster: kafkatest.New(t), t: t, partitions: partitions, dir: t.TempDir()}
+		w.policies = policies(t, policyText)
 		w.CreateTopics(t, prefix, partitions)
 		t.Cleanup(func() {
 			if t.Failed() {
@@ -176,12 +178,29 @@ func (w *world) ready(r *process) {
 // caughtUp waits until the group has committed all of the inputs.
 func (w *world) caughtUp() {
 	w.t.Helper()
-	w.WaitCaughtUp(w.t, group, topics.Outcomes, topics.Signals)
+	admin := kadm.NewClient(w.Client(w.t))
+	w.until("caught up", func() bool {
+		ends, err := admin.ListEndOffsets(w.t.Context(), topics.Outcomes, topics.Signals)
+		if err != nil || ends.Error() != nil {
+			w.t.Fatalf("ListEndOffsets: %v, %v", err, ends.Error())
+		}
+		commits, err := admin.FetchOffsets(kadm.RequireStable(w.t.Context()), group)
+		if err != nil || commits.Error() != nil {
+			return false // A transaction is open.
+		}
+		behind := false
+		ends.Each(func(end kadm.ListedOffset) {
+			at, _ := commits.Lookup(end.Topic, end.Partition)
+			behind = behind || at.At < end.Offset
+		})
+		return !behind
+	})
 }
 
 // home returns the partition where a circuit lives.
 func (w *world) home(circuit string) int32 {
-	return int32(kgo.StickyKeyPartitioner(nil).ForTopic("").Partition(&kgo.Record{Key: []byte(circuit)}, int(w.partitions)))
+	hash := kgo.StickyKeyPartitioner(nil).ForTopic("")
+	return int32(hash.Partition(&kgo.Record{Key: []byte(circuit)}, int(w.partitions)))
 }
 
 func outcome(circuit, kind, id string) *kgo.Record {
@@ -193,7 +212,8 @@ func signal(s schemas.Signal) *kgo.Record {
 	return &kgo.Record{Topic: topics.Signals, Key: []byte(s.Circuit), Value: schemas.AppendSignal(nil, &s)}
 }
 
-// produceAll writes outcomes of a pattern over circuits: one of each, failing where the pattern says so.
+// produceAll writes outcomes of a pattern over circuits, one of each, failing where the pattern says so, and a few signals
+// half a second later. It takes a second.
 func (w *world) produceAll(round int, circuits int, fails func(round, circuit int) bool) {
 	w.t.Helper()
 	var records []*kgo.Record
@@ -205,6 +225,15 @@ func (w *world) produceAll(round int, circuits int, fails func(round, circuit in
 		records = append(records, outcome(fmt.Sprintf("case:route-%d:v1", c), kind, fmt.Sprintf("%d-%d", round, c)))
 	}
 	w.Produce(w.t, records...)
+	time.Sleep(500 * time.Millisecond)
+	circuit := fmt.Sprintf("case:route-%d:v1", round%circuits)
+	w.Produce(w.t, signal(schemas.Signal{Type: schemas.Claim, Circuit: circuit, Holder: "r", Lease: fmt.Sprint("L", round)}))
+	if round%3 == 0 {
+		circuit = fmt.Sprintf("case:route-%d:v1", (round+1)%circuits)
+		w.Produce(w.t, signal(schemas.Signal{Type: schemas.Override, Circuit: circuit, Mode: schemas.ForceOpen, Actor: "me",
+			Reason: "a test", TTL: 1500 * time.Millisecond}))
+	}
+	time.Sleep(500 * time.Millisecond)
 }
 
 // expected tells what must have been published, by the pure core over the inputs as they lie in the log.
@@ -302,7 +331,8 @@ func (w *world) check() {
 		total += len(want[i])
 		for n := range max(len(got[i]), len(want[i])) {
 			if n >= len(got[i]) || n >= len(want[i]) || got[i][n] != want[i][n] {
-				w.t.Fatalf("partition %d, transition %d of %d:\n got %s\nwant %s", i, n, len(want[i]), nth(got[i], n), nth(want[i], n))
+				w.t.Fatalf("partition %d, transition %d of %d:\n got %s\nwant %s",
+					i, n, len(want[i]), nth(got[i], n), nth(want[i], n))
 			}
 		}
 	}

@@ -15,7 +15,8 @@ func TestLife(t *testing.T) {
 		r := w.start(nil, nil)
 		w.ready(r)
 		const circuit = "case:route:v1"
-		for i, kind := range []string{schemas.Accepted, schemas.MissingEvidence, schemas.MissingEvidence, schemas.MissingEvidence} {
+		const bad = schemas.MissingEvidence
+		for i, kind := range []string{schemas.Accepted, bad, bad, bad} {
 			w.Produce(t, outcome(circuit, kind, string(rune('a'+i))))
 			time.Sleep(time.Second)
 		}
@@ -29,7 +30,9 @@ func TestLife(t *testing.T) {
 			t.Errorf("leases = %v, want one of r1", st.Leases)
 		}
 		good := outcome(circuit, schemas.Accepted, "z")
-		good.Value = schemas.AppendOutcome(nil, &schemas.Outcome{Circuit: circuit, Kind: schemas.Accepted, Lease: "L1", Count: 1})
+		good.Value = schemas.AppendOutcome(nil,
+			&schemas.Outcome{Circuit: circuit, Kind: schemas.Accepted, Lease: "L1", Count: 1})
+		time.Sleep(time.Millisecond) // On a tie the outcome would have come before the claim.
 		w.Produce(t, good)
 		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.Closed && st.Epoch == 2 })
 		w.caughtUp()

@@ -11,10 +11,13 @@ import (
 // timestamps, outcomes first on a tie. A signal waits until the outcomes are read past its timestamp, or to their end
 // as it was after the signal was polled: see listEnds. So a fresh claim does not make a backlog late, and a claim on
 // an idle partition waits for one answer of the broker alone.
+//
+// Outcomes do not wait for signals, save for those that were there when the pair was restored or went back to its last
+// commit: what had piled up in both topics is handled in order whichever is polled first.
 func (p *pair) pick(now time.Time) (r *kgo.Record, from *feed) {
 	outcome, signal := p.outcomes.head(), p.signals.head()
 	switch {
-	case signal == nil && outcome == nil:
+	case outcome == nil && signal == nil, signal == nil && p.signals.polled < p.signalsTo:
 		return nil, nil
 	case signal == nil:
 		return outcome, &p.outcomes

@@ -27,6 +27,7 @@ type pair struct {
 	end       int64 // Of the outcomes, as it was when the signals below endCovers had been polled.
 	endCovers int64
 	target    int64 // Where the outcomes ended when the pair was restored: up to there it catches up.
+	signalsTo int64 // Up to where signals have to be polled before outcomes are handled.
 
 	base    progress // As last committed.
 	stamp   string   // Of the group's offsets, as last committed; empty where it has none.
@@ -135,6 +136,7 @@ func (p *pair) rollback() {
 		s.drop()
 	}
 	p.out.clear()
+	p.signalsTo = max(p.signalsTo, p.signals.polled)
 	p.outcomes.reset(p.base.Outcomes.Next)
 	p.signals.reset(p.base.Signals.Next)
 	p.end, p.endCovers = 0, 0

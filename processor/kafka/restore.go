@@ -25,7 +25,7 @@ type restored struct {
 	base     progress
 	stamp    string
 	known    int
-	target   int64
+	ends     schemas.Inputs // Of both topics, as far as they could be read when the pair was restored.
 	outages  map[string]outage
 	policies *inForce
 	switches bool
@@ -158,16 +158,30 @@ func (l *Loop) fillCore(ctx context.Context, partition int32, r *restored) error
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	ends, err := again(ctx, l, partition, func() (map[int32]int64, error) {
-		return l.cluster.ends(ctx, l.config.Topics.Outcomes, []int32{partition}, true)
-	})
-	r.target = ends[partition]
+	r.ends, err = l.inputEnds(ctx, partition)
 	return err
+}
+
+// inputEnds returns up to where both inputs can be read.
+func (l *Loop) inputEnds(ctx context.Context, partition int32) (ends schemas.Inputs, err error) {
+	for topic, end := range map[string]*int64{
+		l.config.Topics.Outcomes: &ends.Outcomes, l.config.Topics.Signals: &ends.Signals,
+	} {
+		all, err := again(ctx, l, partition, func() (map[int32]int64, error) {
+			return l.cluster.ends(ctx, topic, []int32{partition}, true)
+		})
+		if err != nil {
+			return ends, err
+		}
+		*end = all[partition]
+	}
+	return ends, nil
 }
 
 // fill makes a pair ready to work.
 func (p *pair) fill(r restored) {
-	p.core, p.base, p.stamp, p.known, p.target = r.core, r.base, r.stamp, r.known, r.target
+	p.core, p.base, p.stamp, p.known = r.core, r.base, r.stamp, r.known
+	p.target, p.signalsTo = r.ends.Outcomes, r.ends.Signals
 	p.policies, p.switches, p.outages = r.policies, r.switches, r.outages
 	p.outcomes.reset(r.base.Outcomes.Next)
 	p.signals.reset(r.base.Signals.Next)

@@ -1,0 +1,110 @@
+//go:build synctests
+
+package kafka
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/fusebox-project/fusebox/internal/kafkatest"
+)
+
+// TestCommitUnknown spoils the end of a transaction in each way: it took effect or not, and the answer was an error or
+// none. Whatever the client is told, every outcome counts once.
+func TestCommitUnknown(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fault kafkatest.EndFault
+		found string // What the log must say.
+	}{
+		{"committed, answered with an error", kafkatest.EndFault{Err: kerr.UnknownServerError}, "was not confirmed"},
+		{"not committed, answered with an error", kafkatest.EndFault{Err: kerr.UnknownServerError, Lost: true}, "aborted"},
+		{"committed, not answered", kafkatest.EndFault{}, ""},
+		{"not committed, not answered", kafkatest.EndFault{Lost: true}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inWorld(t, 2, func(t *testing.T, w *world) {
+				r := w.start(nil, nil)
+				w.ready(r)
+				for round := range 12 {
+					if round == 4 {
+						tt.fault.TxnID = "fusebox-a-0"
+						spoiled := w.FailEnd(t, tt.fault)
+						defer func() {
+							if spoiled() != 1 {
+								t.Errorf("%d ends were spoiled, want 1", spoiled())
+							}
+						}()
+					}
+					w.produceAll(round, 5, waves)
+				}
+				w.ready(r)
+				w.caughtUp()
+				w.end(r)
+				w.check()
+				if !strings.Contains(w.log.String(), tt.found) {
+					t.Errorf("the log does not say %q", tt.found)
+				}
+			})
+		})
+	}
+}
+
+// TestRebalance lets a second process join while the first works, and takes a member out of the group between the
+// produce of a transaction and its end.
+func TestRebalance(t *testing.T) {
+	inWorld(t, 4, func(t *testing.T, w *world) {
+		var evict bool
+		first := w.start(nil, func(l *Loop) {
+			l.crash = func(point string) error {
+				if point == "before end" && evict {
+					evict = false
+					w.Evict(t, group, "fusebox-a-0")
+				}
+				return nil
+			}
+		})
+		w.ready(first)
+		var second *process
+		for round := range 16 {
+			switch round {
+			case 4:
+				second = w.start(func(c *Config) { c.Instance, c.DataDir = "b", t.TempDir() }, nil)
+				w.ready(second)
+			case 8:
+				evict = true
+			case 12:
+				w.end(second)
+			}
+			w.produceAll(round, 9, waves)
+		}
+		if evict {
+			t.Error("no transaction was under way to take the member out")
+		}
+		w.ready(first)
+		w.caughtUp()
+		w.end(first)
+		w.check()
+	})
+}
+
+// TestWorkers lets two workers of one process share the partitions and the store, and gives them more to do than stays
+// in memory.
+func TestWorkers(t *testing.T) {
+	inWorld(t, 4, func(t *testing.T, w *world) {
+		few := func(c *Config) { c.Workers, c.MaxResident = 2, 6 }
+		r := w.start(few, nil)
+		for round := range 12 {
+			w.produceAll(round, 30, waves)
+		}
+		w.ready(r)
+		w.caughtUp()
+		if known, resident := r.known.Load(), r.resident.Load(); known != 30 || resident > 30 {
+			t.Errorf("%d circuits known and %d resident, want 30 and at most 30", known, resident)
+		}
+		w.end(r)
+		w.check()
+	})
+}
