@@ -41,10 +41,10 @@ func newDevCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in one process, with a broker of its own: a first look, local work",
-		Long: `Run a Kafka broker, the topics, the processor and its HTTP in one process. Any Kafka client can join the broker,
-and emit, status, watch and override find it by themselves where it listens by default. With --data all is kept: ended
-in any way, kill -9 too, and started again it goes on where it was. Not for production: one broker, which is made for
-tests and writes to the page cache alone.
+		Long: `Run a Kafka broker, the topics, the processor and its HTTP in one process. Any Kafka client can join the
+broker, and emit, status, watch and override find it by themselves where it listens by default. With --data all is
+kept: ended in any way, kill -9 too, and started again it goes on where it was. Not for production: the broker is one
+that is made for tests, and what it writes outlives the process and not the machine.
 
 With --demo simulated producers and routers work on a route whose answers go bad, again and again, and recover.`,
 		Example: `  fusebox dev --demo
@@ -53,12 +53,18 @@ With --demo simulated producers and routers work on a route whose answers go bad
 	}
 	var d dev
 	flags := cmd.Flags()
-	flags.StringVar(&d.broker, "broker", defaultBroker, "`address` at which Kafka clients join; another port where it is taken")
+	flags.StringVar(&d.broker, "broker", defaultBroker,
+		"`address` at which Kafka clients join; without it another port where this one is taken")
 	flags.StringVar(&d.data, "data", "", "`directory` that keeps everything (default: a temporary one)")
 	flags.StringVar(&d.policy, "policy", "", "policy `file` (default: FUSEBOX_POLICY_FILE, or the built-in policy)")
 	flags.Int32Var(&d.partitions, "partitions", 0, fmt.Sprintf("partitions of each new topic (default %d)", devPartitions))
 	flags.BoolVar(&d.demo, "demo", false, "simulate producers and routers on a route that goes bad and recovers")
+	show := flags.Bool("demo-policy", false, "print the policy file of the demo, and end")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *show {
+			_, err := cmd.OutOrStdout().Write(demoPolicy)
+			return err
+		}
 		d.asked = flags.Changed("broker")
 		if d.partitions < 0 {
 			return usageErrorf("--partitions %d: want 1 or more", d.partitions)
@@ -239,7 +245,7 @@ func (d *dev) policyWords(policies *breaker.Policies) string {
 	case d.policy != "":
 		return d.policy + ", version " + policies.Version
 	case d.demo:
-		return "of the demo, version " + policies.Version
+		return "those that `fusebox dev --demo-policy` prints, version " + policies.Version
 	}
 	return "version " + policies.Version
 }
