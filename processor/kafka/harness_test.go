@@ -212,8 +212,8 @@ func signal(s schemas.Signal) *kgo.Record {
 	return &kgo.Record{Topic: topics.Signals, Key: []byte(s.Circuit), Value: schemas.AppendSignal(nil, &s)}
 }
 
-// produceAll writes outcomes of a pattern over circuits, one of each, failing where the pattern says so, and a few signals
-// half a second later. It takes a second.
+// produceAll writes outcomes of a pattern over circuits, one of each, failing where the pattern says so, and a few
+// signals half a second later. It takes a second.
 func (w *world) produceAll(round int, circuits int, fails func(round, circuit int) bool) {
 	w.t.Helper()
 	var records []*kgo.Record
@@ -227,7 +227,8 @@ func (w *world) produceAll(round int, circuits int, fails func(round, circuit in
 	w.Produce(w.t, records...)
 	time.Sleep(500 * time.Millisecond)
 	circuit := fmt.Sprintf("case:route-%d:v1", round%circuits)
-	w.Produce(w.t, signal(schemas.Signal{Type: schemas.Claim, Circuit: circuit, Holder: "r", Lease: fmt.Sprint("L", round)}))
+	claim := schemas.Signal{Type: schemas.Claim, Circuit: circuit, Holder: "r", Lease: fmt.Sprint("L", round)}
+	w.Produce(w.t, signal(claim))
 	if round%3 == 0 {
 		circuit = fmt.Sprintf("case:route-%d:v1", (round+1)%circuits)
 		w.Produce(w.t, signal(schemas.Signal{Type: schemas.Override, Circuit: circuit, Mode: schemas.ForceOpen, Actor: "me",

@@ -12,8 +12,8 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// TestPoison puts records that cannot be read first, last and alone. They end as dead letters, each once, and all others
-// are handled.
+// TestPoison puts records that cannot be read first, last and alone. They end as dead letters, each once, and all
+// others are handled.
 func TestPoison(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		r := w.start(func(c *Config) { c.DeadLetterPayload = true }, nil)
@@ -69,8 +69,8 @@ func (w *world) letters() []schemas.DeadLetter {
 	return letters
 }
 
-// TestForgedForward puts records with a forward header into a partition where they do not belong, or where another group
-// put them.
+// TestForgedForward puts records with a forward header into a partition where they do not belong, or where another
+// group put them.
 func TestForgedForward(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {
 		r := w.start(nil, nil)

@@ -1,0 +1,112 @@
+//go:build synctests
+
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// TestIdleEvicted takes an idle member out of its group while it is about to commit nothing but heartbeats: that
+// transaction carries offsets too, and is refused.
+func TestIdleEvicted(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		evictions := 0
+		r := w.start(nil, func(l *Loop) {
+			l.crash = func(point string) error {
+				if point == "before end" && l.metrics != nil && time.Since(epoch) > time.Minute && evictions == 0 {
+					evictions++
+					w.Evict(t, group, "fusebox-a-0")
+				}
+				return nil
+			}
+		})
+		w.ready(r)
+		time.Sleep(time.Until(epoch.Add(90 * time.Second)))
+		w.ready(r)
+		if got := value(t, r.metrics.transactions.WithLabelValues(unknownResult)); evictions != 1 || got != 1 {
+			t.Errorf("%d evictions, and %v transactions that were looked up; want 1 and 1", evictions, got)
+		}
+		w.end(r)
+	})
+}
+
+// epoch is when virtual time begins.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// TestHungTransaction leaves a transaction of somebody else open in the changelog: a restore says who holds it, and goes
+// on when it ends.
+func TestHungTransaction(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		rogue := w.Client(t, kgo.TransactionalID("rogue"), kgo.TransactionTimeout(2*time.Minute))
+		if err := rogue.BeginTransaction(); err != nil {
+			t.Fatalf("BeginTransaction: %v", err)
+		}
+		hung := &kgo.Record{Topic: topics.Changelog, Key: []byte("x"), Value: []byte("y")}
+		if err := rogue.ProduceSync(context.Background(), hung).FirstErr(); err != nil {
+			t.Fatalf("ProduceSync: %v", err)
+		}
+		r := w.start(nil, nil)
+		w.until("named", func() bool { return strings.Contains(fmt.Sprint(r.Ready().Missing), `"rogue"`) })
+		if err := rogue.EndTransaction(context.Background(), kgo.TryAbort); err != nil {
+			t.Fatalf("EndTransaction: %v", err)
+		}
+		w.produceAll(0, 5, waves)
+		w.ready(r)
+		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
+}
+
+// TestDeletedTopic deletes the transitions between two transactions: the processor stops within bounded time and says
+// which topic is gone.
+func TestDeletedTopic(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		admin := kadm.NewClient(w.Client(t))
+		if _, err := admin.DeleteTopics(context.Background(), topics.Transitions); err != nil {
+			t.Fatalf("DeleteTopics: %v", err)
+		}
+		w.Produce(t, outcome("case:new:v1", schemas.Accepted, "x"))
+		began := time.Now()
+		if err := w.wait(r); !errors.Is(err, ErrTopics) || !strings.Contains(err.Error(), topics.Transitions) {
+			t.Errorf("Run = %v, want ErrTopics that names %s", err, topics.Transitions)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("it took %v to stop", took)
+		}
+	})
+}
+
+// TestClaimOnIdle measures how long a claim takes on a partition where nothing else happens.
+func TestClaimOnIdle(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		const circuit = "case:route:v1"
+		for i := range 4 {
+			w.Produce(t, outcome(circuit, schemas.MissingEvidence, fmt.Sprint(i)))
+		}
+		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.Open })
+		time.Sleep(time.Minute)
+		began := time.Now()
+		w.Produce(t, signal(schemas.Signal{Type: schemas.Claim, Circuit: circuit, Holder: "r", Lease: "L"}))
+		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.HalfOpen })
+		if took := time.Since(began); took > 50*time.Millisecond {
+			t.Errorf("the claim took %v", took)
+		}
+		w.end(r)
+		w.check()
+	})
+}
