@@ -28,14 +28,18 @@ func (p *Partition) Step(at time.Time, in Input) Result {
 	}
 	s.result.Circuit = s.name
 	s.inputs = in.Inputs
-	s.publish(s.breaker.Expire(s.at, s.policy), false)
+	if s.breaker.Override != nil {
+		s.publish(s.breaker.Expire(s.at, s.policy), false)
+	}
 	if s.sequence > 0 && s.idle(s.at, s.policy.IdleAfter) {
 		*s.circuit = *newCircuit(s.name, p.policies, s.at)
 	}
 	if s.sequence == 0 {
 		s.publish(breaker.Touched, false)
 	}
-	s.reclaim()
+	if s.breaker.Phase == schemas.HalfOpen {
+		s.reclaim()
+	}
 	if in.Outcome != nil {
 		s.result.Kind, s.result.Why = s.outcome(at)
 	} else {
