@@ -7,12 +7,15 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// maxEvidence is how many references a cause names at most.
-const maxEvidence = 10
+const (
+	maxEvidence  = 10  // References that a cause names at most.
+	maxReference = 512 // Bytes of an id or the like that are kept.
+)
 
-// evidence holds, for each counter that keeps something, references to the newest outcomes that it matched. They lie one
-// after the other in one piece of memory, oldest first, each: its length (2 bytes), a bit for each counter's slot (width
-// bytes), time (6), kind, severity, offset, then id, stage, reason code and evidence reference, each behind its length.
+// evidence holds, for each counter that keeps something, references to the newest outcomes that it matched. They lie
+// one after the other in one piece of memory, oldest first, each: its length (2 bytes), a bit for each counter's slot
+// (width bytes), time (6), kind, severity, offset, then id, stage, reason code and evidence reference, each behind its
+// length.
 type evidence struct {
 	width int
 	refs  []byte
@@ -39,9 +42,10 @@ func (e *evidence) add(matched uint64, t time.Time, o *schemas.Outcome, kind uin
 	b = append(b, kind, uint8(o.Severity))
 	b = binary.AppendUvarint(b, uint64(offset))
 	for _, s := range [...]string{o.ID, o.Stage, o.ReasonCode, o.EvidenceRef} {
-		n := min(len(s), 512)
-		b = binary.AppendUvarint(b, uint64(n))
-		b = append(b, s[:n]...)
+		if len(s) > maxReference {
+			s = schemas.Cut(s, maxReference)
+		}
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	binary.BigEndian.PutUint16(b[begin:], uint16(len(b)-begin))
 	e.refs = b
