@@ -25,7 +25,7 @@ Empty lines are skipped.
 Without --retime lines are sent as they are, as fast as possible. Recorded times that lie further back than the
 policy's windows are then not counted ("late"), and only show how they are told apart.
 
-With --retime the first line happens now and every other as long after it as was recorded, or with --speed N in an Nth
+With --retime the first line of a file happens now and every other as long after it as was recorded, or with --speed N in an Nth
 of that time; each is sent at its time, and all times are rewritten so. A line without a time goes with the one before.
 latency_ms stays as recorded, with --speed too: a call is then as long as it was, though calls follow each other
 faster, so that more of them began before a circuit's last change and count as stale.`,

@@ -40,8 +40,11 @@ type emitter struct {
 	failed  int64
 }
 
-// lines sends the lines of one input.
+// lines sends the lines of one input. Its first line, where times are moved, happens now.
 func (e *emitter) lines(ctx context.Context, in input) error {
+	if e.pace != nil {
+		e.pace.first = time.Time{}
+	}
 	reader := bufio.NewReaderSize(in, maxLine+2)
 	for number := 1; ; number++ {
 		line, read, err := readLine(reader)

@@ -46,18 +46,30 @@ func writeDetail(w io.Writer, s *schemas.State, policies *schemas.PoliciesInForc
 	if policies != nil {
 		d.fallback(s, policies.Routes)
 	}
-	err := writeTable(w, d.rows, func(_, column int, cell string) string {
-		if column == 0 {
-			return p.faint(cell)
-		}
-		return cell
-	})
+	err := d.write(w, p)
 	for _, cause := range []*schemas.Cause{s.Cause, s.Degraded} {
 		if err == nil && cause != nil && len(cause.Evidence) > 0 {
 			err = writeEvidence(w, p, cause.Evidence, now)
 		}
 	}
 	return err
+}
+
+// write prints the rows, texts broken into as many lines as the terminal needs.
+func (d *detail) write(w io.Writer, p palette) error {
+	const names = 12 // Columns of the widest name.
+	width := widthOf(w)
+	if width > 0 {
+		width = max(width-names-2, 20)
+	}
+	for _, row := range d.rows {
+		name := p.faint(fmt.Sprintf("%-*s", names, row[0]))
+		text := strings.ReplaceAll(wrap(row[1], width, ""), "\n", "\n"+strings.Repeat(" ", names+2))
+		if _, err := fmt.Fprintf(w, "%s  %s\n", name, text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // position says where the circuit stands and what judges it.
@@ -163,8 +175,12 @@ func (d *detail) fallback(s *schemas.State, routes []schemas.Route) {
 func writeEvidence(w io.Writer, p palette, evidence []schemas.Evidence, now time.Time) error {
 	rows := [][]string{{"EVIDENCE", "KIND", "SEVERITY", "STAGE", "REASON", "AT", "ID", "REF"}}
 	for _, e := range evidence {
+		severity := ""
+		if e.Severity != schemas.Normal {
+			severity = e.Severity.String()
+		}
 		rows = append(rows, []string{
-			clock(now, e.Time), e.Kind, e.Severity.String(), e.Stage, e.ReasonCode,
+			clock(now, e.Time), e.Kind, severity, e.Stage, e.ReasonCode,
 			strconv.Itoa(int(e.Partition)) + "/" + strconv.FormatInt(e.Offset, 10), e.ID, e.EvidenceRef,
 		})
 	}

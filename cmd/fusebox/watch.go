@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -109,7 +110,7 @@ func (w *watcher) show(r *kgo.Record) error {
 	return nil
 }
 
-// showState prints what happened to a circuit, on a line of its own however long the reason is.
+// showState prints what happened to a circuit, on one line, or on a terminal that is too narrow with the reason below.
 func (w *watcher) showState(r *kgo.Record, s *schemas.State) error {
 	if w.asJSON {
 		return printRaw(w.out, []known{{raw: r.Value}})
@@ -125,10 +126,15 @@ func (w *watcher) showState(r *kgo.Record, s *schemas.State) error {
 		w.paint.faint(clock(time.Now(), r.Timestamp)), w.paint.bold(s.Circuit),
 		w.paint.state(s, happening(before, s)), w.paint.faint(fmt.Sprintf("epoch %d", s.Epoch)),
 	}
-	if why := because(s); why != "" {
-		line = append(line, why)
+	text, why, width := strings.Join(line, "  "), because(s), widthOf(w.out)
+	switch {
+	case why == "":
+	case width > 0 && utf8.RuneCountInString(s.Circuit+happening(before, s)+why)+30 > width:
+		text += "\n" + wrap(why, width, "          ")
+	default:
+		text += "  " + why
 	}
-	_, err := fmt.Fprintln(w.out, strings.Join(line, "  "))
+	_, err := fmt.Fprintln(w.out, text)
 	return err
 }
 
