@@ -44,11 +44,30 @@ func connect(ctx context.Context, c Config, opts []kgo.Opt) (*cluster, error) {
 		return nil, fmt.Errorf("make the Kafka client: %w", err)
 	}
 	k := &cluster{client: client, admin: kadm.NewClient(client), topics: c.Topics, group: c.Group}
-	if k.layout, err = k.inspect(ctx); err != nil {
+	if k.layout, err = k.inspectNew(ctx); err != nil {
 		client.Close()
 		return nil, err
 	}
 	return k, nil
+}
+
+// newTopicsWithin is how long brokers may take to know of topics that have just been made.
+const newTopicsWithin = 3 * time.Second
+
+// inspectNew reads what there is of the topics, and gives those that are not as they should be some time to become so:
+// not every broker knows at once of a topic that another one has made.
+func (k *cluster) inspectNew(ctx context.Context) (layout, error) {
+	for began := time.Now(); ; {
+		found, err := k.inspect(ctx)
+		if !errors.Is(err, ErrTopics) || time.Since(began) > newTopicsWithin {
+			return found, err
+		}
+		select {
+		case <-ctx.Done():
+			return found, err
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
 }
 
 // check looks at the topics once more. The error is an ErrTopics where they are not what they were at the start.
@@ -74,7 +93,7 @@ func (k *cluster) inspect(ctx context.Context) (layout, error) {
 	for _, t := range k.topics.named() {
 		names = append(names, t.name)
 	}
-	found, err := k.admin.Metadata(ctx, names...)
+	found, err := k.admin.Metadata(kadm.WithAuthorizedOps(ctx), names...) // So, as the client may not answer of its own.
 	if err != nil {
 		return layout{}, fmt.Errorf("ask the brokers for the topics: %w", err)
 	}
