@@ -25,6 +25,15 @@ func TestRowsOfTheMachine(t *testing.T) {
 	runFiles(t, []string{"../../internal/naive/testdata/rows.yaml"})
 }
 
+// TestOwnFiles runs the policy tests of this package, a topic a file.
+func TestOwnFiles(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.yaml")
+	if len(files) == 0 {
+		t.Fatal("testdata has no policy tests")
+	}
+	runFiles(t, files)
+}
+
 func runFiles(t *testing.T, files []string) {
 	t.Helper()
 	for _, path := range files {
