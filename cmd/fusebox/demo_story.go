@@ -110,9 +110,6 @@ func (s *story) probeDue(due bool) {
 	s.mu.Lock()
 	tell := due && !s.due
 	s.due = due
-	if tell {
-		s.askers = nil
-	}
 	s.mu.Unlock()
 	if tell {
 		s.say(place(demoPrimary), s.paint.warn, "the break is over: one call may test the route")
@@ -132,6 +129,7 @@ func (s *story) tell(before, after *schemas.State, fallback string) {
 		s.say("routers", s.paint.bold, fmt.Sprintf("now take %s; a probe of %s is due in %s",
 			place(fallback), place(after.Circuit), tenths(after.RetryAt.Sub(after.ChangedAt))))
 	case lease != nil:
+		s.probeDue(true) // Some router may have been faster than this one's clock.
 		s.grant(lease)
 	case after.State == schemas.Closed && before.State == schemas.HalfOpen:
 		s.recovered(after)
@@ -144,7 +142,7 @@ func (s *story) tell(before, after *schemas.State, fallback string) {
 func (s *story) open(state *schemas.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opened, s.instead = state.ChangedAt, answers{}
+	s.opened, s.instead, s.askers = state.ChangedAt, answers{}, nil
 }
 
 // grant tells who got the lease, and who did not.
@@ -156,7 +154,7 @@ func (s *story) grant(lease *schemas.Lease) {
 	slices.Sort(others)
 	text := "holds the one lease and sends one probe"
 	if others = slices.Compact(others); len(others) > 0 {
-		text += "; " + strings.Join(others, " and ") + " asked too and keep to the fallback"
+		text += "; " + strings.Join(others, " and ") + " asked too, and must go by the fallback"
 	}
 	s.say(lease.Holder, s.paint.warn, text)
 }

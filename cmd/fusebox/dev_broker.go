@@ -44,38 +44,40 @@ func listenDev(addr string, asked bool) (net.Listener, error) {
 
 // startBroker starts a broker on what a directory holds, or on nothing. After a kill it first takes back what the
 // last one had begun and not finished.
-//
-// The broker is first opened without clients and closed again: that writes its logs of groups and producers anew,
-// so that nothing is appended behind a torn last entry, where no later start would find it.
 func startBroker(dir string, listener net.Listener, log *slog.Logger) (*devBroker, error) {
 	b := &devBroker{addr: listener.Addr().String(), mark: filepath.Join(dir, "running")}
-	if _, err := os.Stat(b.mark); err == nil {
-		log.Info("the broker did not end cleanly the last time: what it had not finished is taken back", "data", dir)
-		if err := takeBack(dir); err != nil {
-			return nil, fmt.Errorf("mend %s after a kill: %w", dir, err)
-		}
-	}
-	if err := os.RemoveAll(filepath.Join(dir, journalName)); err != nil {
-		return nil, fmt.Errorf("begin a journal in %s: %w", dir, err)
-	}
 	opts := []kfake.Opt{
-		kfake.NumBrokers(1), kfake.DataDir(dir), kfake.ClusterID(newClusterID()), kfake.WithLogger(devLogger{log}),
+		kfake.NumBrokers(1), kfake.ClusterID(newClusterID()), kfake.WithLogger(devLogger{log}),
+		kfake.BrokerConfigs(map[string]string{"log.cleaner.backoff.ms": never}),
 	}
-	settled, err := kfake.NewCluster(opts...)
-	if err != nil {
-		return nil, fmt.Errorf("open the broker's data in %s: %w", dir, err)
-	}
-	settled.Close()
-	if err := os.WriteFile(b.mark, nil, 0o600); err != nil {
-		return nil, fmt.Errorf("mark the broker's data as in use: %w", err)
+	if err := b.prepare(dir, opts, log); err != nil {
+		return nil, fmt.Errorf("prepare the broker's data in %s: %w", dir, err)
 	}
 	listen := func(string, string) (net.Listener, error) { return listener, nil }
-	if b.Cluster, err = kfake.NewCluster(append(opts, kfake.ListenFn(listen))...); err != nil {
+	var err error
+	if b.Cluster, err = kfake.NewCluster(append(opts, kfake.DataDir(dir), kfake.ListenFn(listen))...); err != nil {
 		return nil, fmt.Errorf("start the broker on %s: %w", dir, err)
 	}
 	journal := &endJournal{dir: dir, log: log}
 	b.Control(journal.before)
 	return b, nil
+}
+
+// prepare brings the data into order and marks it as in use.
+func (b *devBroker) prepare(dir string, opts []kfake.Opt, log *slog.Logger) error {
+	if _, err := os.Stat(b.mark); err == nil {
+		log.Info("the broker did not end cleanly the last time: what it had not finished is taken back", "data", dir)
+		if err := takeBack(dir); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, journalName)); err != nil {
+		return err
+	}
+	if err := renew(dir, opts); err != nil {
+		return err
+	}
+	return errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(b.mark, nil, 0o600))
 }
 
 // stop closes the broker, with all its data on disk.

@@ -122,19 +122,14 @@ func (w *watcher) showState(r *kgo.Record, s *schemas.State) error {
 	if len(w.last) < maxWatched || before != nil {
 		w.last[s.Circuit] = *s
 	}
-	line := []string{
-		w.paint.faint(clock(time.Now(), r.Timestamp)), w.paint.bold(s.Circuit),
-		w.paint.state(s, happening(before, s)), w.paint.faint(fmt.Sprintf("epoch %d", s.Epoch)),
+	what, epoch, why := happening(before, s), fmt.Sprintf("epoch %d", s.Epoch), because(s)
+	line := []string{w.paint.faint(clock(time.Now(), r.Timestamp)), w.paint.bold(s.Circuit), w.paint.state(s, what)}
+	if width := widthOf(w.out); width > 0 && utf8.RuneCountInString(s.Circuit+what+epoch+why)+30 > width {
+		line[2] += "\n" + wrap(epoch+"  "+why, width, "          ")
+	} else {
+		line = append(line, w.paint.faint(epoch), why)
 	}
-	text, why, width := strings.Join(line, "  "), because(s), widthOf(w.out)
-	switch {
-	case why == "":
-	case width > 0 && utf8.RuneCountInString(s.Circuit+happening(before, s)+why)+30 > width:
-		text += "\n" + wrap(why, width, "          ")
-	default:
-		text += "  " + why
-	}
-	_, err := fmt.Fprintln(w.out, text)
+	_, err := fmt.Fprintln(w.out, strings.TrimRight(strings.Join(line, "  "), " "))
 	return err
 }
 
