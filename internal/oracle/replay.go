@@ -38,6 +38,7 @@ func (r *replay) run(cuts []cut) {
 		}
 	}
 	r.until(cut{at: schemas.Inputs{Outcomes: math.MaxInt64, Signals: math.MaxInt64}})
+	r.core.Commit() // A sweep leaves alone what is not committed.
 	for _, circuit := range r.core.Sweep(math.MaxInt) {
 		r.done.Idle[circuit] = true
 	}
