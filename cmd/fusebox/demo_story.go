@@ -126,8 +126,12 @@ func (s *story) tell(before, after *schemas.State, fallback string) {
 	case after.State == schemas.Open && before.State != schemas.Open:
 		s.open(after)
 		s.say(place(after.Circuit), s.paint.bad, "OPEN, though every answer was HTTP 200: "+because(after))
-		s.say("routers", s.paint.bold, fmt.Sprintf("now take %s; a probe of %s is due in %s",
-			place(fallback), place(after.Circuit), tenths(after.RetryAt.Sub(after.ChangedAt))))
+		instead := "have no fallback in these policies, and wait"
+		if fallback != "" {
+			instead = "now take " + place(fallback)
+		}
+		s.say("routers", s.paint.bold, fmt.Sprintf("%s; a probe of %s is due in %s",
+			instead, place(after.Circuit), tenths(after.RetryAt.Sub(after.ChangedAt))))
 	case lease != nil:
 		s.probeDue(true) // Some router may have been faster than this one's clock.
 		s.grant(lease)
