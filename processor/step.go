@@ -20,10 +20,12 @@ func (p *Partition) Step(at time.Time, in Input) Result {
 	p.Advance(at)
 	s := step{at: p.clock, in: in, result: Result{At: p.clock}}
 	if s.circuit = p.overlay(in.circuit()); s.circuit == nil {
-		if !in.creates() || in.Full && in.Outcome != nil {
+		if in.Full && !in.decrees() {
 			return p.pass(s.result, in)
 		}
 		s.circuit = p.create(in.circuit())
+		s.result.Known = 1
+	} else if s.forgotten {
 		s.result.Known = 1
 	}
 	s.result.Circuit = s.name
@@ -49,7 +51,7 @@ func (p *Partition) Step(at time.Time, in Input) Result {
 	return s.result
 }
 
-// pass is what becomes of a record that no circuit takes.
+// pass is what becomes of a record for which there is no room.
 func (p *Partition) pass(r Result, in Input) Result {
 	if in.Outcome == nil {
 		if in.Signal.Type == schemas.Claim {
@@ -70,10 +72,9 @@ func (in *Input) circuit() string {
 	return in.Signal.Circuit
 }
 
-// creates tells whether the record makes its circuit known: claims, releases and the end of an override say nothing
-// about a circuit that nobody has heard of.
-func (in *Input) creates() bool {
-	return in.Outcome != nil || in.Signal.Type == schemas.Override && in.Signal.Mode != schemas.Clear
+// decrees tells whether the record is an operator's word, which finds room where nothing else does.
+func (in *Input) decrees() bool {
+	return in.Signal != nil && in.Signal.Type == schemas.Override && in.Signal.Mode != schemas.Clear
 }
 
 // publish adds a record of the circuit to the result, where something that is published has changed, and empties the
