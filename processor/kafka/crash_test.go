@@ -7,14 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/fusebox-project/fusebox/processor"
-	"github.com/fusebox-project/fusebox/schemas"
 )
-
-// waves: circuits go bad and recover, each at its own time.
-func waves(round, circuit int) bool { return (round/4+circuit)%3 == 0 }
 
 // TestCrash ends a process at each point of a transaction, and starts another one, with its store and without.
 func TestCrash(t *testing.T) {
@@ -66,22 +60,6 @@ func TestCrashInRestore(t *testing.T) {
 		w.end(third)
 		w.check()
 	})
-}
-
-// misrouted puts outcomes where their circuits do not live, as a producer with another hash would.
-func (w *world) misrouted(from, to int) {
-	w.t.Helper()
-	var records []*kgo.Record
-	for i := from; i < to; i++ {
-		kind := schemas.Accepted
-		if waves(i/5, i%5) {
-			kind = schemas.MissingEvidence
-		}
-		r := outcome(fmt.Sprintf("case:route-%d:v1", i%5), kind, fmt.Sprint("m", i))
-		r.Partition = int32(i) % w.partitions
-		records = append(records, r)
-	}
-	w.ProduceTo(w.t, records...)
 }
 
 // TestMisrouted lets a producer use a partitioner of its own, and ends the process between two forwards, and after

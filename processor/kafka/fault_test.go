@@ -25,7 +25,7 @@ func TestIdleEvicted(t *testing.T) {
 			l.crash = func(point string) error {
 				if point == "before end" && l.metrics != nil && time.Since(epoch) > time.Minute && evictions == 0 {
 					evictions++
-					w.Evict(t, group, "fusebox-a-0")
+					w.fake.Evict(t, group, "fusebox-a-0")
 				}
 				return nil
 			}

@@ -1,5 +1,3 @@
-//go:build synctests
-
 package kafka
 
 import (
@@ -9,10 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,7 +17,6 @@ import (
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/internal/kafkatest"
-	"github.com/fusebox-project/fusebox/processor"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -51,7 +46,8 @@ func policies(t testing.TB, text string) *breaker.Policies {
 
 // world is a cluster with Fusebox's topics, and the processors that a test starts on it.
 type world struct {
-	*kafkatest.Cluster
+	kafkatest.Endpoint
+	fake       *kafkatest.Cluster // Nil where the cluster is a real one.
 	t          testing.TB
 	partitions int32
 	dir        string
@@ -77,20 +73,17 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// inWorld runs a test in virtual time.
-func inWorld(t *testing.T, partitions int32, test func(t *testing.T, w *world)) {
+// newWorld makes Fusebox's topics on a cluster.
+func newWorld(t testing.TB, cluster kafkatest.Endpoint, partitions int32) *world {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{Cluster: kafkatest.New(t), t: t, partitions: partitions, dir: t.TempDir()}
-		w.policies = policies(t, policyText)
-		w.CreateTopics(t, prefix, partitions)
-		t.Cleanup(func() {
-			if t.Failed() {
-				t.Log(w.log.String())
-			}
-		})
-		test(t, w)
+	w := &world{Endpoint: cluster, t: t, partitions: partitions, dir: t.TempDir(), policies: policies(t, policyText)}
+	w.CreateTopics(t, prefix, partitions)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(w.log.String())
+		}
 	})
+	return w
 }
 
 // process is a Loop at work.
@@ -237,135 +230,6 @@ func (w *world) produceAll(round int, circuits int, fails func(round, circuit in
 	time.Sleep(500 * time.Millisecond)
 }
 
-// expected tells what must have been published, by the pure core over the inputs as they lie in the log.
-func (w *world) expected() map[int32][]string {
-	w.t.Helper()
-	feeds := map[int32]*[2][]*kgo.Record{}
-	for i := range w.partitions {
-		feeds[i] = &[2][]*kgo.Record{}
-	}
-	for n, topic := range []string{topics.Outcomes, topics.Signals} {
-		for _, r := range w.ReadCommitted(w.t, topic) {
-			feeds[r.Partition][n] = append(feeds[r.Partition][n], r)
-		}
-	}
-	states := map[int32][]string{}
-	for i, feed := range feeds {
-		states[i] = w.replay(i, feed[0], feed[1])
-	}
-	return states
-}
-
-// replay is the core over one partition, outcomes first on a tie.
-func (w *world) replay(partition int32, outcomes, signals []*kgo.Record) []string {
-	core, states := processor.New(w.policies), []string(nil)
-	highest := map[string]int64{}
-	var at schemas.Inputs
-	for len(outcomes)+len(signals) > 0 {
-		var r *kgo.Record
-		if len(signals) == 0 || len(outcomes) > 0 && !signals[0].Timestamp.Before(outcomes[0].Timestamp) {
-			r, outcomes = outcomes[0], outcomes[1:]
-			at.Outcomes = r.Offset + 1
-		} else {
-			r, signals = signals[0], signals[1:]
-			at.Signals = r.Offset + 1
-		}
-		in := processor.Input{Inputs: at, Trigger: schemas.Trigger{Topic: r.Topic, Partition: partition, Offset: r.Offset}}
-		if !w.read(r, partition, highest, &in) {
-			continue
-		}
-		for _, st := range core.Step(r.Timestamp, in).States {
-			states = append(states, string(schemas.AppendState(nil, &st)))
-		}
-	}
-	return states
-}
-
-// read decodes a record for the replay, and tells whether it is handled in its partition.
-func (w *world) read(r *kgo.Record, partition int32, highest map[string]int64, in *processor.Input) bool {
-	var circuit string
-	if r.Topic == topics.Signals {
-		s, err := schemas.DecodeSignal(r.Key, r.Value)
-		if err != nil {
-			return false
-		}
-		in.Signal, circuit = &s, s.Circuit
-	} else {
-		in.Outcome = &schemas.Outcome{}
-		if err := schemas.DecodeOutcome(r.Key, r.Value, in.Outcome); err != nil {
-			return false
-		}
-		circuit = in.Outcome.Circuit
-	}
-	for _, h := range r.Headers {
-		f, err := readForwarded(string(h.Value))
-		if h.Key != forwardHeader || err != nil {
-			continue
-		}
-		from := fmt.Sprint(f.topicID, f.partition)
-		if last, any := highest[from]; any && f.offset <= last {
-			return false
-		}
-		highest[from] = f.offset
-		if in.Outcome != nil && in.Outcome.Time.IsZero() {
-			in.Outcome.Time = f.at
-		}
-	}
-	return w.home(circuit) == partition
-}
-
-// check compares what was published with what must have been: nothing twice, nothing missing, in order.
-func (w *world) check() {
-	w.t.Helper()
-	want := w.expected()
-	got := map[int32][]string{}
-	last := map[string]string{}
-	for _, r := range w.ReadCommitted(w.t, topics.Transitions) {
-		if string(r.Key) == schemas.PoliciesKey {
-			continue
-		}
-		got[r.Partition] = append(got[r.Partition], string(r.Value))
-		last[string(r.Key)] = string(r.Value)
-	}
-	total := 0
-	for i := range w.partitions {
-		total += len(want[i])
-		for n := range max(len(got[i]), len(want[i])) {
-			if n >= len(got[i]) || n >= len(want[i]) || got[i][n] != want[i][n] {
-				w.t.Fatalf("partition %d, transition %d of %d:\n got %s\nwant %s",
-					i, n, len(want[i]), nth(got[i], n), nth(want[i], n))
-			}
-		}
-	}
-	if total == 0 {
-		w.t.Fatal("nothing was to be published: the test tests nothing")
-	}
-	w.checkStates(last)
-}
-
-// checkStates looks whether the state topic ends with the last transition of each circuit.
-func (w *world) checkStates(want map[string]string) {
-	w.t.Helper()
-	got := map[string]string{}
-	for _, r := range w.ReadCommitted(w.t, topics.State) {
-		if !strings.HasPrefix(string(r.Key), "\u0000") {
-			got[string(r.Key)] = string(r.Value)
-		}
-	}
-	for circuit, value := range want {
-		if got[circuit] != value {
-			w.t.Errorf("state of %s:\n got %s\nwant %s", circuit, got[circuit], value)
-		}
-	}
-}
-
-func nth(list []string, n int) string {
-	if n >= len(list) {
-		return "(nothing)"
-	}
-	return list[n]
-}
-
 // crashAt ends a Loop's life the n-th time that it comes to a point.
 func crashAt(point string, n int) func(*Loop) {
 	var mu sync.Mutex
@@ -389,4 +253,43 @@ func (w *world) crashes(r *process) {
 	if err := w.wait(r); !errors.Is(err, errCrash) {
 		w.t.Fatalf("Run = %v, want a crash", err)
 	}
+}
+
+// await waits until the state topic shows a circuit as wanted.
+func (w *world) await(circuit string, wanted func(schemas.State) bool) schemas.State {
+	w.t.Helper()
+	var last schemas.State
+	w.until("state of "+circuit, func() bool {
+		for _, r := range w.ReadCommitted(w.t, topics.State) {
+			if string(r.Key) != circuit {
+				continue
+			}
+			st, err := schemas.DecodeState(r.Value)
+			if err != nil {
+				w.t.Fatalf("DecodeState(%s): %v", r.Value, err)
+			}
+			last = st
+		}
+		return wanted(last)
+	})
+	return last
+}
+
+// waves: circuits go bad and recover, each at its own time.
+func waves(round, circuit int) bool { return (round/4+circuit)%3 == 0 }
+
+// misrouted puts outcomes where their circuits do not live, as a producer with another hash would.
+func (w *world) misrouted(from, to int) {
+	w.t.Helper()
+	var records []*kgo.Record
+	for i := from; i < to; i++ {
+		kind := schemas.Accepted
+		if waves(i/5, i%5) {
+			kind = schemas.MissingEvidence
+		}
+		r := outcome(fmt.Sprintf("case:route-%d:v1", i%5), kind, fmt.Sprint("m", i))
+		r.Partition = int32(i) % w.partitions
+		records = append(records, r)
+	}
+	w.ProduceTo(w.t, records...)
 }

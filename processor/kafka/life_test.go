@@ -40,23 +40,3 @@ func TestLife(t *testing.T) {
 		w.check()
 	})
 }
-
-// await waits until the state topic shows a circuit as wanted.
-func (w *world) await(circuit string, wanted func(schemas.State) bool) schemas.State {
-	w.t.Helper()
-	var last schemas.State
-	w.until("state of "+circuit, func() bool {
-		for _, r := range w.ReadCommitted(w.t, topics.State) {
-			if string(r.Key) != circuit {
-				continue
-			}
-			st, err := schemas.DecodeState(r.Value)
-			if err != nil {
-				w.t.Fatalf("DecodeState(%s): %v", r.Value, err)
-			}
-			last = st
-		}
-		return wanted(last)
-	})
-	return last
-}

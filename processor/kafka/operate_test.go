@@ -96,7 +96,7 @@ func TestFenced(t *testing.T) {
 		w.ready(r)
 		for round := range 12 {
 			if round == 6 {
-				w.Fence(t, "fusebox-a-0")
+				w.fake.Fence(t, "fusebox-a-0")
 			}
 			w.produceAll(round, 5, waves)
 		}

@@ -31,7 +31,7 @@ func TestCommitUnknown(t *testing.T) {
 				for round := range 12 {
 					if round == 4 {
 						tt.fault.TxnID = "fusebox-a-0"
-						spoiled := w.FailEnd(t, tt.fault)
+						spoiled := w.fake.FailEnd(t, tt.fault)
 						defer func() {
 							if spoiled() != 1 {
 								t.Errorf("%d ends were spoiled, want 1", spoiled())
@@ -61,7 +61,7 @@ func TestRebalance(t *testing.T) {
 			l.crash = func(point string) error {
 				if point == "before end" && evict {
 					evict = false
-					w.Evict(t, group, "fusebox-a-0")
+					w.fake.Evict(t, group, "fusebox-a-0")
 				}
 				return nil
 			}

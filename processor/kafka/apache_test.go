@@ -1,0 +1,49 @@
+package kafka
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fusebox-project/fusebox/internal/kafkatest"
+)
+
+// TestApacheKafka ends a processor at each point of a transaction and starts it again, on Apache Kafka itself: static
+// members, append times of the broker, transactions as it runs them. A second processor comes and goes meanwhile.
+func TestApacheKafka(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	w := newWorld(t, kafkatest.Start(t).Endpoint, 4)
+	two := func(c *Config) { c.Workers = 2 }
+	round := 0
+	produce := func(rounds int) {
+		for range rounds {
+			w.produceAll(round, 9, waves)
+			round++
+		}
+	}
+	for i, point := range []string{"before begin", "before end", "before store"} {
+		r := w.start(two, crashAt(point, 2+i))
+		produce(4)
+		w.crashes(r)
+	}
+	w.dir = t.TempDir()
+	w.crashes(w.start(two, crashAt("in restore", 2)))
+	began := time.Now()
+	first := w.start(two, nil)
+	w.ready(first)
+	t.Logf("ready %v after the start", time.Since(began).Round(time.Millisecond))
+	second := w.start(func(c *Config) { c.Instance, c.DataDir = "b", t.TempDir() }, nil)
+	produce(4)
+	w.ready(second)
+	w.misrouted(0, 50)
+	produce(2)
+	w.end(second)
+	produce(2)
+	w.caughtUp()
+	w.ready(first)
+	w.end(first)
+	w.check()
+	t.Logf("transactions: %s", fmt.Sprint(value(t, first.metrics.transactions.WithLabelValues(committedResult))))
+}

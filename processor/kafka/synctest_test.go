@@ -1,0 +1,21 @@
+//go:build synctests
+
+package kafka
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/fusebox-project/fusebox/internal/kafkatest"
+)
+
+// inWorld runs a test in virtual time.
+func inWorld(t *testing.T, partitions int32, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		fake := kafkatest.New(t)
+		w := newWorld(t, fake.Endpoint, partitions)
+		w.fake = fake
+		test(t, w)
+	})
+}
