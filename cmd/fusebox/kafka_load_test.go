@@ -17,13 +17,14 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// load writes outcomes and signals of some fifty circuits until it is ended: by franz-go, which partitions as Java does,
-// and by kcat, which partitions otherwise.
+// load writes outcomes and signals of some fifty circuits until it is ended: by franz-go, which partitions as Java
+// does, also in transactions that do not all commit, and by kcat, which partitions otherwise.
 type load struct {
 	f      *installation
 	topics kafka.Topics
 	rng    *rand.Rand
 	client *kgo.Client
+	atomic *kgo.Client      // Writes transactions.
 	kcats  map[string]*kcat // By topic.
 
 	sent    map[string]int // How often an outcome was sent that can be read, by id.
@@ -53,7 +54,8 @@ func startLoad(t *testing.T, f *installation, rng *rand.Rand) *load {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	l := &load{
-		f: f, topics: f.topics, rng: rng, client: f.Client(t), kcats: map[string]*kcat{}, sent: map[string]int{},
+		f: f, topics: f.topics, rng: rng, kcats: map[string]*kcat{}, sent: map[string]int{},
+		client: f.Client(t), atomic: f.Client(t, kgo.TransactionalID(f.group+"-load")),
 		stop: stop, ended: make(chan struct{}),
 	}
 	for _, topic := range []string{f.topics.Outcomes, f.topics.Signals} {
@@ -99,6 +101,9 @@ func (l *load) run(ctx context.Context) {
 		if l.rng.IntN(2) == 0 {
 			l.writeByKcat(l.signal())
 		}
+		if l.rng.IntN(6) == 0 {
+			l.writeAtomically(ctx, l.rng.IntN(4) > 0)
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -130,13 +135,37 @@ func (l *load) end() {
 
 func (l *load) write(n line) {
 	l.note(n)
-	l.client.Produce(context.Background(), n.record(), func(_ *kgo.Record, err error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if err != nil {
-			l.failed = err
+	l.client.Produce(context.Background(), n.record(), func(_ *kgo.Record, err error) { l.fail(err) })
+}
+
+func (l *load) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.failed = err
+	}
+}
+
+// writeAtomically writes a few outcomes in one transaction, and commits it or not.
+func (l *load) writeAtomically(ctx context.Context, commit bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), processPatience)
+	defer cancel()
+	if err := l.atomic.BeginTransaction(); err != nil {
+		l.fail(fmt.Errorf("begin a transaction: %w", err))
+		return
+	}
+	var records []*kgo.Record
+	for range 4 {
+		n := l.line(l.plain(l.circuit()))
+		records = append(records, n.record())
+		if commit {
+			l.note(n)
 		}
-	})
+	}
+	l.fail(l.atomic.ProduceSync(ctx, records...).FirstErr())
+	if err := l.atomic.EndTransaction(ctx, kgo.TransactionEndTry(commit)); err != nil {
+		l.fail(fmt.Errorf("end a transaction: %w", err))
+	}
 }
 
 func (l *load) writeByKcat(n line) {
@@ -146,9 +175,7 @@ func (l *load) writeByKcat(n line) {
 		text = n.value + "\n"
 	}
 	if _, err := io.WriteString(l.kcats[n.topic].stdin, text); err != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.failed = fmt.Errorf("write to kcat: %w", err)
+		l.fail(fmt.Errorf("write to kcat: %w", err))
 	}
 }
 
@@ -256,7 +283,8 @@ func (l *load) outcome() line {
 func (l *load) unreadable() line {
 	values := []string{
 		"not json", `{"kind":"accepted"`, `{"circuit":"a:b:c"}`, `{"circuit":"a:b:c","kind":"accepted","count":0}`,
-		`{"circuit":"a:b:c","kind":"accepted","time":"yesterday"}`, `{"circuit":"a:b:c","kind":"accepted","latency_ms":-1}`,
+		`{"circuit":"a:b:c","kind":"accepted","time":"yesterday"}`,
+		`{"circuit":"a:b:c","kind":"accepted","latency_ms":-1}`,
 		`{"circuit":"a:b:c","kind":"accepted","reason":"` + strings.Repeat("x", schemas.MaxRecord) + `"}`,
 	}
 	return line{topic: l.topics.Outcomes, key: "k", value: values[l.rng.IntN(len(values))]}
@@ -265,7 +293,9 @@ func (l *load) unreadable() line {
 // signal is the next signal to write.
 func (l *load) signal() line {
 	l.number++
-	s := schemas.Signal{Type: schemas.Claim, Circuit: l.circuit(), Holder: "router-1", Lease: fmt.Sprint("lease-", l.number)}
+	s := schemas.Signal{
+		Type: schemas.Claim, Circuit: l.circuit(), Holder: "router-1", Lease: fmt.Sprint("lease-", l.number),
+	}
 	switch pick := l.rng.IntN(20); {
 	case pick == 0:
 		return line{topic: l.topics.Signals, key: s.Circuit, value: `{"type":"claim","holder":7}`}

@@ -74,7 +74,8 @@ func TestKafka(t *testing.T) {
 	t.Run("recorded outcomes", func(t *testing.T) { testRecorded(t, k) })
 }
 
-// testKilled kills one of two processors under load three times, and compares what came of it with the pure core.
+// testKilled kills processors under load three times, one of two and in the end both, and compares what came of it with
+// the pure core.
 func testKilled(t *testing.T, k *kafkatest.Kafka) {
 	kafkatest.Require(t, "kcat")
 	seed := uint64(time.Now().UnixNano())
@@ -86,18 +87,26 @@ func testKilled(t *testing.T, k *kafkatest.Kafka) {
 	b.awaitReady("")
 
 	l := startLoad(t, f, rand.New(rand.NewPCG(seed, 1)))
-	for kill := range 3 {
-		pause(t.Context(), time.Duration(1500+rng.IntN(3500))*time.Millisecond)
+	moment := func() { pause(t.Context(), time.Duration(1500+rng.IntN(3500))*time.Millisecond) }
+	for _, loseData := range []bool{false, true} {
+		moment()
 		victim := []*runner{a, b}[rng.IntN(2)]
-		t.Logf("kill %d: %s", kill+1, victim.name)
+		t.Logf("kill %s, its data is lost: %v", victim.name, loseData)
 		victim.kill()
-		if kill == 1 {
+		if loseData {
 			if err := os.RemoveAll(victim.dir); err != nil {
 				t.Fatal(err)
 			}
 		}
 		victim.start()
 	}
+	moment()
+	t.Log("kill both")
+	a.kill()
+	b.kill()
+	pause(t.Context(), 4*time.Second) // Outcomes and signals pile up.
+	a.start()
+	b.start()
 	pause(t.Context(), 3*time.Second)
 	l.end()
 
@@ -223,14 +232,16 @@ func testRecorded(t *testing.T, k *kafkatest.Kafka) {
 	f := install(t, k, "recorded", recordedPolicies)
 	r := f.run("a", 1)
 	r.awaitReady("")
-	if got := f.output("emit", "--retime", "--speed", "200", recorded); !strings.HasPrefix(got, "sent 1000, refused 0, ") {
+	got := f.output("emit", "--retime", "--speed", "200", recorded)
+	if !strings.HasPrefix(got, "sent 1000, refused 0, ") {
 		t.Errorf("emit printed %q, want 1000 sent and none refused", got)
 	}
 	f.awaitCaughtUp()
 	status := f.output("status") + "\n" + f.output("status", circuit)
 	t.Logf("status\n%s", status)
 	for _, words := range []string{
-		"open   " + circuit, "lately: 0.5 of the last 50 outcomes failed (threshold 0.5), all business_rule_failure (25)",
+		"open   " + circuit,
+		"lately: 0.5 of the last 50 outcomes failed (threshold 0.5), all business_rule_failure (25)",
 		"happy-number.gpt-4-00533",
 	} {
 		if !strings.Contains(status, words) {

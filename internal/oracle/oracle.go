@@ -102,6 +102,6 @@ func of(records []*kgo.Record, partition int32) []*kgo.Record {
 	return own
 }
 
-// backlog is how much older than a signal an outcome may be that is handled after it. A broker may make an outcome
-// visible a moment after its time; anything longer is a signal that did not wait.
-const backlog = time.Second
+// backlog is how much older than a signal an outcome may be that is handled after it. An outcome is seen a moment after
+// its time: when the transactions before it have ended. Anything longer is a signal that did not wait.
+const backlog = 3 * time.Second

@@ -1,9 +1,9 @@
 package oracle_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -119,8 +119,8 @@ func (w *writer) misrouted(at time.Duration, kind, id string, times int) {
 	o := schemas.Outcome{Circuit: circuit, Kind: kind, ID: id, Count: 1}
 	r := w.elsewhere(at, schemas.AppendOutcome(nil, &o))
 	for i := range times {
-		header := kgo.RecordHeader{Key: "fusebox-forward", Value: []byte("g/c/o/" + strconv.Itoa(int(r.Partition)) + "/" +
-			strconv.FormatInt(r.Offset, 10) + "/" + strconv.FormatInt(r.Timestamp.UnixMilli(), 10))}
+		header := kgo.RecordHeader{Key: "fusebox-forward",
+			Value: fmt.Appendf(nil, "g/c/o/%d/%d/%d", r.Partition, r.Offset, r.Timestamp.UnixMilli())}
 		copied := &kgo.Record{Topic: outcomes, Partition: home, Offset: w.at.Outcomes, Value: r.Value,
 			Timestamp: t0.Add(at), Headers: []kgo.RecordHeader{header}}
 		w.Outcomes = append(w.Outcomes, copied)
@@ -195,12 +195,14 @@ func TestCheckFindsFaults(t *testing.T) {
 			w.Transitions[0], w.Transitions[1] = w.Transitions[1], w.Transitions[0]
 		}, "come after"},
 		{"a transition says something else", func(w *writer) {
-			w.Transitions[1].Value = []byte(strings.Replace(string(w.Transitions[1].Value), `"attempt":1`, `"attempt":2`, 1))
+			r := w.Transitions[1]
+			r.Value = bytes.Replace(r.Value, []byte(`"attempt":1`), []byte(`"attempt":2`), 1)
 		}, `"attempt":2`},
 		{"a circuit's newest state is missing", func(w *writer) { w.States = w.States[:len(w.States)-1] }, "state of"},
 		{"a circuit's state went back", func(w *writer) { w.States = append(w.States, w.States[0]) }, "comes after"},
 		{"a circuit is gone", func(w *writer) { w.publish(&w.States, circuit, nil) }, "state of"},
-		{"a circuit that nobody named", func(w *writer) { w.publish(&w.States, "other", w.States[0].Value) }, `"other"`},
+		{"a circuit that nobody named", func(w *writer) { w.publish(&w.States, "other", w.States[0].Value) },
+			`"other"`},
 		{"a dead letter is missing", func(w *writer) { w.DeadLetters = nil }, "0 dead letters"},
 		{"a dead letter twice", func(w *writer) { w.DeadLetters = append(w.DeadLetters, w.DeadLetters[0]) },
 			"2 dead letters"},
