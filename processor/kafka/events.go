@@ -23,8 +23,8 @@ func (w *worker) heed(ctx context.Context) error {
 				return err
 			}
 		case reload:
-			for _, p := range w.pairs {
-				p.switches = p.switches || p.phase.works()
+			for p := range w.working() {
+				p.switches = p.policies.Version != w.loop.policies.Load().Version
 			}
 		}
 	}
@@ -87,6 +87,7 @@ func (w *worker) restored(e restoration) error {
 		return nil
 	}
 	p.fill(e.result)
+	p.switches = p.base.Policies != w.loop.policies.Load().Version // It may have changed while this was restored.
 	w.loop.known.Add(int64(p.known))
 	w.setPhase(p, catchingUp)
 	offsets := map[string]map[int32]kgo.EpochOffset{}

@@ -2,22 +2,31 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// beatEvery is how often a partition says that it is alive.
-const beatEvery = 5 * time.Second
+const (
+	beatEvery    = 5 * time.Second // How often a partition says that it is alive.
+	inspectEvery = time.Minute     // How often the topics are looked at: more partitions move all circuits.
+)
 
 // beats makes the heartbeats of all pairs due, every so often, and looks how far the pairs are behind. Pairs that did
-// not start are tried again.
-func (w *worker) beats(ctx context.Context, now time.Time) {
+// not start are tried again. The error is an ErrTopics.
+func (w *worker) beats(ctx context.Context, now time.Time) error {
 	if now.Before(w.beat) {
-		return
+		return nil
 	}
 	w.beat = now.Add(beatEvery)
+	if !now.Before(w.inspects) {
+		w.inspects = now.Add(inspectEvery)
+		if err := w.loop.cluster.check(ctx); errors.Is(err, ErrTopics) {
+			return err
+		}
+	}
 	var working []int32
 	for id, p := range w.pairs {
 		switch {
@@ -29,9 +38,15 @@ func (w *worker) beats(ctx context.Context, now time.Time) {
 			w.begin(id)
 		}
 	}
-	if len(working) == 0 {
-		return
+	if len(working) > 0 {
+		w.lags(ctx, working, now)
 	}
+	return nil
+}
+
+// lags looks how far pairs are behind: up to both ends of the outcomes, as a transaction that hangs keeps all that is
+// behind it from being read.
+func (w *worker) lags(ctx context.Context, working []int32, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, beatEvery)
 	defer cancel()
 	topic := w.loop.config.Topics.Outcomes

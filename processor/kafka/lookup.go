@@ -23,7 +23,9 @@ func (w *worker) lookUp(ctx context.Context, batch []publication, why error) err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*transactionTimeout)
 	defer cancel()
-	offsets, err := w.loop.cluster.offsets(ctx)
+	offsets, err := again(ctx, w.loop, batch[0].pair.id, func() (map[int32]committed, error) {
+		return w.loop.cluster.offsets(ctx)
+	})
 	if err != nil {
 		return fmt.Errorf("%w: how a transaction ended is not known: %w: %w", errRejoin, why, err)
 	}
@@ -32,7 +34,7 @@ func (w *worker) lookUp(ctx context.Context, batch []publication, why error) err
 		switch now := offsets[pub.pair.id].stamp; {
 		case now == pub.next.stamp():
 			done++
-			pub.pair.count(w.loop.metrics, time.Now())
+			w.count(pub.pair, time.Now())
 		case now == pub.pair.stamp:
 			undone++
 		}

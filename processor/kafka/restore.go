@@ -28,7 +28,6 @@ type restored struct {
 	ends     schemas.Inputs // Of both topics, as far as they could be read when the pair was restored.
 	outages  map[string]outage
 	policies *inForce
-	switches bool
 }
 
 // restore makes a pair's memory: the store from its position, or from nothing, and the changelog up to its high
@@ -137,7 +136,6 @@ func (l *Loop) position(partition int32, start, end int64) (int64, error) {
 // the metrics; all others come with their next record.
 func (l *Loop) fillCore(ctx context.Context, partition int32, r *restored) error {
 	r.policies = l.policies.Load()
-	r.switches = r.base.Policies != r.policies.Version
 	r.core = processor.New(r.policies.Policies)
 	r.core.SetClock(r.base.clock())
 	r.outages = map[string]outage{}
@@ -182,7 +180,7 @@ func (l *Loop) inputEnds(ctx context.Context, partition int32) (ends schemas.Inp
 func (p *pair) fill(r restored) {
 	p.core, p.base, p.stamp, p.known = r.core, r.base, r.stamp, r.known
 	p.target, p.signalsTo = r.ends.Outcomes, r.ends.Signals
-	p.policies, p.switches, p.outages = r.policies, r.switches, r.outages
+	p.policies, p.outages = r.policies, r.outages
 	p.outcomes.reset(r.base.Outcomes.Next)
 	p.signals.reset(r.base.Signals.Next)
 	for _, o := range r.base.Origins {

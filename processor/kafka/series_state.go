@@ -91,15 +91,15 @@ func refuses(p schemas.Phase) bool {
 	return p == schemas.Open || p == schemas.HalfOpen || p == schemas.ForcedOpen
 }
 
-// moved counts one published state: the change, and the open time that it ends or begins.
-func (p *pair) moved(m *metrics, st *schemas.State) {
+// moved counts one published state: the change, and the open time that it ends or begins. It returns the state before,
+// and whether there was a change.
+func (p *pair) moved(m *metrics, st *schemas.State) (before schemas.Phase, yes bool) {
 	was, any := p.outages[st.Circuit]
-	before := schemas.Closed
 	if any {
 		before = was.phase
 	}
 	if before == st.State {
-		return
+		return before, false
 	}
 	s := p.seriesOf(m, st.Circuit)
 	s.counter(m.transitions, before.String(), st.State.String()).Inc()
@@ -115,6 +115,7 @@ func (p *pair) moved(m *metrics, st *schemas.State) {
 	default:
 		p.outages[st.Circuit] = outage{st.State, at}
 	}
+	return before, true
 }
 
 // tick counts the open time of circuits that are open, up to now.

@@ -15,7 +15,7 @@ func (w *worker) settle(pub *publication) {
 	w.loop.store.Save(p.id, pub.changes, state.Position{
 		Offset: pub.progress.Offset + 1, At: now, Progress: pub.progress.Value,
 	})
-	p.count(w.loop.metrics, now)
+	w.count(p, now)
 	if p.out.switched != nil {
 		p.policies = p.out.switched
 	}
@@ -41,8 +41,9 @@ func (p *pair) mergedOrigins() origins {
 	return merged
 }
 
-// count tells Prometheus what a committed transaction did.
-func (p *pair) count(m *metrics, now time.Time) {
+// count tells Prometheus what a committed transaction did, and the log which circuits moved.
+func (w *worker) count(p *pair, now time.Time) {
+	m := w.loop.metrics
 	m.count(p.outcomes.topic, p.out.tally[0])
 	m.count(p.signals.topic, p.out.tally[1])
 	m.clamped.Add(float64(p.out.clamped))
@@ -50,7 +51,17 @@ func (p *pair) count(m *metrics, now time.Time) {
 		m.endToEnd.Observe(max(now.Sub(at), 0).Seconds())
 	}
 	for i := range p.out.states {
-		p.moved(m, &p.out.states[i])
+		st := &p.out.states[i]
+		from, moved := p.moved(m, st)
+		if !moved {
+			continue
+		}
+		rule := ""
+		if st.Cause != nil {
+			rule = st.Cause.Rule
+		}
+		w.log.Info("circuit moved", "circuit", st.Circuit, "from", from, "to", st.State, "epoch", st.Epoch, "rule", rule,
+			"at", st.ChangedAt, "partition", p.id, "offset", st.Trigger.Offset, "enforced", st.Enforced)
 	}
 	for _, s := range p.out.touched {
 		s.flush()

@@ -42,6 +42,7 @@ type worker struct {
 
 	committed time.Time // When a transaction was last tried.
 	beat      time.Time // When the next heartbeats are due.
+	inspects  time.Time // When the topics are looked at next.
 	retry     time.Time // When signals that wait ask again for the end of the outcomes; zero where none do.
 	aborts    int       // In a row.
 	joined    bool      // The group has given this session its first assignment.
@@ -102,6 +103,7 @@ func (w *worker) live(ctx, hard context.Context) error {
 	w.inbox.take() // What came in a session that is over.
 	now := time.Now()
 	w.committed, w.beat, w.retry, w.aborts = now, now, time.Time{}, 0
+	w.inspects = now.Add(inspectEvery)
 	if err := w.open(); err != nil {
 		return err
 	}
@@ -150,6 +152,7 @@ func (w *worker) turn(ctx, hard context.Context) error {
 	}
 	now := time.Now()
 	if !now.Before(w.retry) {
+		w.retry = time.Time{}
 		w.listEnds(ctx)
 	}
 	for p := range w.working() {
@@ -157,7 +160,9 @@ func (w *worker) turn(ctx, hard context.Context) error {
 			return err
 		}
 	}
-	w.beats(ctx, now)
+	if err := w.beats(ctx, now); err != nil {
+		return err
+	}
 	if w.due(time.Now()) {
 		return w.commit(hard)
 	}
