@@ -78,3 +78,5 @@ func (r *rig) values() map[string][]byte {
 	}
 	return values
 }
+
+func inputOf(s *schemas.Signal) processor.Input { return processor.Input{Signal: s} }

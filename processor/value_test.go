@@ -1,0 +1,202 @@
+package processor_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/fusebox-project/fusebox/processor"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// write writes golden files anew. A value that is stored somewhere must be read for ever, so that of an old version
+// never changes: a new version gets a file of its own.
+var write = flag.Bool("write-values", false, "write golden values of the present version")
+
+const goldenValue = "testdata/value.v1.bin"
+
+const rich = `version: 1
+kinds: [tone, tool_misuse]
+defaults:
+  window: 1m
+  break: {duration: 30s, jitter: 0}
+  half_open: {concurrency: 3, successes: 3, failures: 3, lease: 1m}
+policies:
+- name: rich
+  match: ["*"]
+  kinds: {tone: 2, missing_evidence: 0.333}
+  rules:
+  - {name: watch, type: count, threshold: 2, action: degrade}
+  - {name: failures, type: ratio, threshold: 0.5, minimum_throughput: 5}
+  - {name: lately, type: ratio, threshold: 0.9, last: 30}
+  - {name: streak, type: consecutive, threshold: 9}
+  - {name: spend, type: sum, of: cost_usd, threshold: 25, window: 1h}
+`
+
+// richCircuits are circuits that between them have all that a circuit can have: closed and degraded, half-open with
+// leases, a row and ids, and recovered with an override that will end.
+func richCircuits(t testing.TB) *rig {
+	r := newRig(t, rich)
+	for i := range 70 {
+		r.outcome(time.Duration(i)*time.Millisecond, schemas.Outcome{
+			Kind: schemas.Accepted, ID: fmt.Sprint("id", i), CostMicros: 15_300, Count: int64(1 + i%3),
+		})
+	}
+	r.outcome(time.Second, schemas.Outcome{Kind: "tone", ID: "t", Stage: "model", ReasonCode: "rude", EvidenceRef: "s3://e"})
+	r.outcome(2*time.Second, schemas.Outcome{Kind: schemas.MissingEvidence, Severity: schemas.High, CostMicros: 1})
+	r.outcome(2*time.Second, schemas.Outcome{Kind: schemas.MissingEvidence, HasEpoch: true, Epoch: 4})
+	r.outcome(3*time.Second, schemas.Outcome{Circuit: "half", Kind: schemas.InvalidContract, Count: 5})
+	for i, lease := range []string{"A", "B", "C"} {
+		s := schemas.Signal{Type: schemas.Claim, Circuit: "half", Holder: "router", Lease: lease}
+		r.do(40*time.Second+time.Duration(i)*time.Millisecond, processor.Input{Signal: &s})
+	}
+	r.outcome(41*time.Second, schemas.Outcome{Circuit: "half", Kind: schemas.Accepted, Lease: "A"})
+	r.outcome(41*time.Second, schemas.Outcome{Circuit: "half", Kind: schemas.Cancelled, Lease: "B"})
+	r.outcome(42*time.Second, schemas.Outcome{Circuit: "forced", Kind: schemas.Accepted})
+	s := schemas.Signal{
+		Type: schemas.Override, Circuit: "forced", Mode: schemas.ForceOpen, Actor: "ana", Reason: "drill", TTL: time.Hour,
+	}
+	r.do(43*time.Second, processor.Input{Signal: &s})
+	return r
+}
+
+// TestValueComesBack reads values of all kinds of circuits back and compares what they then are and do.
+func TestValueComesBack(t *testing.T) {
+	r := richCircuits(t)
+	back := newRig(t, rich)
+	for name, value := range r.values() {
+		if err := back.Insert(name, value); err != nil {
+			t.Fatalf("Insert(%s): %v", name, err)
+		}
+		if moved := name != "c"; processor.NeedsReload(value) != moved {
+			t.Errorf("NeedsReload(%s) = %v, want %v", name, !moved, moved)
+		}
+	}
+	r.Commit()
+	back.offset = r.offset
+	for _, name := range []string{"c", "half", "forced"} {
+		for i, o := range []schemas.Outcome{
+			{Kind: schemas.Accepted, ID: "id10"}, {Kind: schemas.Accepted, ID: "id1"}, {Kind: "tone", Lease: "C"},
+			{Kind: "tone", Count: 200}, {Kind: schemas.TransportFailure},
+		} {
+			o.Circuit = name
+			at := 50*time.Second + time.Duration(i)
+			want, got := r.outcome(at, o), back.outcome(at, o)
+			if want.Why != got.Why || text(want.States) != text(got.States) {
+				t.Errorf("%s: %+v did %v\n%s, and where it came back %v\n%s", name, o, want.Why, text(want.States), got.Why,
+					text(got.States))
+			}
+		}
+	}
+	was, is := r.values(), back.values()
+	for name := range was {
+		if !bytes.Equal(was[name], is[name]) {
+			t.Errorf("the value of %s differs from that of the circuit that came back", name)
+		}
+	}
+}
+
+func text(states []schemas.State) string {
+	var b []byte
+	for i := range states {
+		b = append(schemas.AppendState(b, &states[i]), '\n')
+	}
+	return string(b)
+}
+
+// TestGoldenValue reads a value as version 1 wrote it. It is in stores and changelogs: it must be read for ever.
+func TestGoldenValue(t *testing.T) {
+	if *write {
+		if err := os.WriteFile(goldenValue, richCircuits(t).values()["c"], 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	value, err := os.ReadFile(goldenValue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, rich)
+	if err := r.Insert("c", value); err != nil {
+		t.Fatalf("Insert of a value of version 1: %v", err)
+	}
+	if at, err := processor.LastRecord(value); at != t0.Add(2*time.Second) || err != nil {
+		t.Errorf("LastRecord = %v, %v, want 2s after the start", at, err)
+	}
+	s := r.state(t, 3*time.Second)
+	if s.State != schemas.Closed || s.Born != t0 || s.Sequence != 2 || s.Degraded == nil || s.Degraded.Rule != "watch" ||
+		s.Degraded.Observed != 2 || s.Inputs.Outcomes != 73 {
+		t.Errorf("the circuit is %+v, want it closed and degraded by watch", s)
+	}
+	if got := r.outcome(3*time.Second, schemas.Outcome{Kind: "tone", ID: "id69"}).Why; got != processor.Duplicate {
+		t.Errorf("a known id is %v", got)
+	}
+	c := r.outcome(4*time.Second, schemas.Outcome{Kind: "tone", Count: 100}).Tripped
+	if c == nil || c.Rule != "failures" || c.Throughput != 241 || c.ByKind["tone"] != 101 || c.Observed != 0.839556 ||
+		c.NotCounted.Stale != 1 || c.NotCounted.Duplicate != 1 || len(c.Evidence) != 3 || c.Evidence[2].EvidenceRef != "s3://e" {
+		t.Errorf("the trip says %+v, want what was counted before in it", c)
+	}
+}
+
+// TestValueOfANewerVersion is refused by name, not taken for corrupt.
+func TestValueOfANewerVersion(t *testing.T) {
+	value := bytes.Clone(richCircuits(t).values()["c"])
+	if value[0] != processor.ValueVersion {
+		t.Fatalf("a value begins with %d, want its version", value[0])
+	}
+	value[0]++
+	r := newRig(t, rich)
+	if err := r.Insert("c", value); !errors.Is(err, processor.ErrNewerValue) || r.Resident("c") {
+		t.Errorf("Insert of a newer value = %v, want ErrNewerValue", err)
+	}
+	if _, err := processor.LastRecord(value); !errors.Is(err, processor.ErrNewerValue) {
+		t.Errorf("LastRecord of a newer value = %v, want ErrNewerValue", err)
+	}
+	if value[0] = 0; r.Insert("c", value) == nil || errors.Is(r.Insert("c", value), processor.ErrNewerValue) {
+		t.Error("Insert of version 0 is no error, or that of a newer version")
+	}
+}
+
+// TestCorruptValue cuts values short at every byte, and makes each too long: all are errors, and nothing stays in memory.
+func TestCorruptValue(t *testing.T) {
+	for name, value := range richCircuits(t).values() {
+		r := newRig(t, rich)
+		for n := range value {
+			if err := r.Insert(name, value[:n]); err == nil || r.Resident(name) {
+				t.Fatalf("Insert of %d bytes of %d of %s = %v, resident %v", n, len(value), name, err, r.Resident(name))
+			}
+		}
+		if err := newRig(t, rich).Insert(name, append(value, 0)); err == nil {
+			t.Errorf("Insert of %s with a byte too many is no error", name)
+		}
+	}
+}
+
+// FuzzInsert shows that no bytes make the core panic, and that what is read can be used, judged, written and read again.
+func FuzzInsert(f *testing.F) {
+	for _, value := range richCircuits(f).values() {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		r := newRig(t, rich)
+		processor.NeedsReload(value)
+		if r.Insert("c", value) != nil {
+			return
+		}
+		at := 50 * time.Second
+		r.state(t, at)
+		r.Ratios("c")
+		r.outcomes(at, schemas.Accepted, "tone", "tone", schemas.TransportFailure, schemas.Cancelled)
+		r.claim(at, "Z")
+		r.Reload(read(t, weighed), schemas.Inputs{})
+		r.outcomes(at, schemas.Accepted, "tone", schemas.InvalidContract, schemas.InvalidContract)
+		for name, again := range r.values() {
+			if err := newRig(t, weighed).Insert(name, again); err != nil {
+				t.Errorf("what was read does not read back: %v", err)
+			}
+		}
+	})
+}
