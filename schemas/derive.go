@@ -14,8 +14,10 @@ func (s *State) At(at time.Time) State {
 	if o := s.Override; o != nil && !o.Until.IsZero() && !at.Before(o.Until) {
 		derived = s.afterOverride()
 	}
-	derived.Leases = slices.DeleteFunc(slices.Clone(derived.Leases), func(l Lease) bool { return !at.Before(l.ExpiresAt) })
-	derived.Ramp = slices.DeleteFunc(slices.Clone(derived.Ramp), func(r RampStep) bool { return !at.Before(r.Until) })
+	dead := func(l Lease) bool { return !at.Before(l.ExpiresAt) }
+	over := func(r RampStep) bool { return !at.Before(r.Until) }
+	derived.Leases = slices.DeleteFunc(slices.Clone(derived.Leases), dead)
+	derived.Ramp = slices.DeleteFunc(slices.Clone(derived.Ramp), over)
 	return derived
 }
 

@@ -25,11 +25,26 @@ func TestStateAtTheEndOfAnOverride(t *testing.T) {
 		want  schemas.Phase
 		retry time.Time
 	}{
-		{"in force", forced(schemas.ForceOpen, schemas.ForcedOpen, schemas.Open), before, schemas.ForcedOpen, never},
-		{"forced open, at its end", forced(schemas.ForceOpen, schemas.ForcedOpen, schemas.Open), until, schemas.Open, until},
-		{"forced open without a policy", forced(schemas.ForceOpen, schemas.ForcedOpen, schemas.Closed), until, schemas.Closed, never},
-		{"forced closed", forced(schemas.ForceClosed, schemas.ForcedClosed, schemas.Closed), until, schemas.Closed, never},
-		{"disabled", forced(schemas.Disable, schemas.Disabled, schemas.Closed), until.Add(time.Hour), schemas.Closed, never},
+		{
+			"in force", forced(schemas.ForceOpen, schemas.ForcedOpen, schemas.Open),
+			before, schemas.ForcedOpen, never,
+		},
+		{
+			"forced open, at its end", forced(schemas.ForceOpen, schemas.ForcedOpen, schemas.Open),
+			until, schemas.Open, until,
+		},
+		{
+			"forced open without a policy", forced(schemas.ForceOpen, schemas.ForcedOpen, schemas.Closed),
+			until, schemas.Closed, never,
+		},
+		{
+			"forced closed", forced(schemas.ForceClosed, schemas.ForcedClosed, schemas.Closed),
+			until, schemas.Closed, never,
+		},
+		{
+			"disabled", forced(schemas.Disable, schemas.Disabled, schemas.Closed),
+			until.Add(time.Hour), schemas.Closed, never,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -38,8 +53,10 @@ func TestStateAtTheEndOfAnOverride(t *testing.T) {
 				t.Errorf("At(%v) = %v, retry at %v, epoch %d, want %v, retry at %v, epoch 4",
 					tt.at, got.State, got.RetryAt, got.Epoch, tt.want, tt.retry)
 			}
-			if ended := tt.want != tt.state.State; ended != (got.Override == nil) || ended != got.ChangedAt.Equal(until) {
-				t.Errorf("At(%v) has override %v, changed at %v; ended is %v", tt.at, got.Override, got.ChangedAt, ended)
+			ended := tt.want != tt.state.State
+			if ended != (got.Override == nil) || ended != got.ChangedAt.Equal(until) {
+				t.Errorf("At(%v) has override %v, changed at %v; ended is %v",
+					tt.at, got.Override, got.ChangedAt, ended)
 			}
 			if tt.state.Override == nil {
 				t.Error("At changed the state it was asked of")

@@ -39,7 +39,8 @@ func (c *Cause) Words() string {
 	case "immediate":
 		return fmt.Sprintf("%s: one %s is enough", c.Rule, c.single())
 	case "sum":
-		fmt.Fprintf(&b, "%s: %s%s added up (threshold %s)", c.Rule, Decimal(c.Observed, 6), c.span(), Decimal(c.Threshold, 6))
+		fmt.Fprintf(&b, "%s: %s%s added up (threshold %s)",
+			c.Rule, Decimal(c.Observed, 6), c.span(), Decimal(c.Threshold, 6))
 	default:
 		fmt.Fprintf(&b, "%s: observed %s (threshold %s)", c.Rule, Decimal(c.Observed, 6), Decimal(c.Threshold, 6))
 	}

@@ -43,8 +43,8 @@ func TestCauseWords(t *testing.T) {
 			"down: 5 outcomes in a row failed (threshold 5), all transport_failure (5)",
 		},
 		{
-			schemas.Cause{Rule: "invented", Type: "immediate", Kind: "contradictory_evidence", Observed: 1, Threshold: 1,
-				Evidence: []schemas.Evidence{{Severity: schemas.Critical}}},
+			schemas.Cause{Rule: "invented", Type: "immediate", Kind: "contradictory_evidence",
+				Observed: 1, Threshold: 1, Evidence: []schemas.Evidence{{Severity: schemas.Critical}}},
 			"invented: one critical contradictory_evidence is enough",
 		},
 		{
@@ -53,7 +53,8 @@ func TestCauseWords(t *testing.T) {
 			"slow: 0.667 of 24 outcomes in 1m30s were too slow (threshold 0.5)",
 		},
 		{
-			schemas.Cause{Rule: "spend", Type: "sum", Kind: "accepted", Window: time.Hour, Observed: 25.130001, Threshold: 25},
+			schemas.Cause{Rule: "spend", Type: "sum", Kind: "accepted", Window: time.Hour,
+				Observed: 25.130001, Threshold: 25},
 			"spend: 25.130001 in 1h added up (threshold 25)",
 		},
 		{

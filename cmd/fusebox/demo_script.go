@@ -92,7 +92,8 @@ func (s *script) answer(a admission) schemas.Outcome {
 	o := schemas.Outcome{
 		Kind: schemas.Accepted, LatencyMS: 400 + s.random.Int64N(900), Count: 1, Lease: a.lease,
 		InputTokens: 3_000 + s.random.Int64N(3_000), OutputTokens: 100 + s.random.Int64N(300),
-		CostMicros: 9_000 + s.random.Int64N(9_000), Evaluator: schemas.Evaluator{Name: "evidence-verifier", Version: "1.4.0"},
+		CostMicros: 9_000 + s.random.Int64N(9_000),
+		Evaluator:  schemas.Evaluator{Name: "evidence-verifier", Version: "1.4.0"},
 	}
 	if s.random.Float64() < 0.04 {
 		o.Kind, o.Stage, o.ReasonCode = schemas.InvalidContract, "parse", "missing_field" // As on any day.

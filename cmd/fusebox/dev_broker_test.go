@@ -241,5 +241,6 @@ func commitOffset(ctx context.Context, client *kgo.Client, topicID [16]byte, num
 	if err != nil {
 		return err
 	}
-	return errors.Join(kerr.ErrorForCode(added.ErrorCode), kerr.ErrorForCode(committed.Topics[0].Partitions[0].ErrorCode))
+	code := committed.Topics[0].Partitions[0].ErrorCode
+	return errors.Join(kerr.ErrorForCode(added.ErrorCode), kerr.ErrorForCode(code))
 }

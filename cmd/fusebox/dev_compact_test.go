@@ -73,7 +73,8 @@ func TestRestartCompacts(t *testing.T) {
 			r := partitionReader{client: reader, topic: "kept", position: starts["kept"][0].Offset}
 			err = r.readTo(ctx, writes, func(r *kgo.Record) { values = append(values, string(r.Value)) })
 			if err != nil || len(values) != 2 || values[1] != "1000" { // The last batch is never looked at.
-				t.Errorf("after the restart the topic holds %d values, %.10q, %v, want the last two", len(values), values, err)
+				t.Errorf("after the restart the topic holds %d values, %.10q, %v, want the last two",
+					len(values), values, err)
 			}
 			for _, rest := range []string{".next", ".old"} {
 				if _, err := os.Stat(copied + rest); err == nil {

@@ -18,15 +18,16 @@ func newEmitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "emit [FILE...]",
 		Short: "Send recorded outcomes, JSON lines from files or stdin, to the outcomes topic",
-		Long: `Send outcomes, one JSON object a line, to the outcomes topic, and wait until the brokers have them. A line that
-is no outcome is refused: said with its number and what is wrong, and the rest goes on; the exit status is then 3.
+		Long: `Send outcomes, one JSON object a line, to the outcomes topic, and wait until the brokers have them.
+A line that is no outcome is refused: said with its number and what is wrong, and the rest goes on; the exit status is then 3.
 Empty lines are skipped.
 
 Without --retime lines are sent as they are, as fast as possible. Recorded times that lie further back than the
 policy's windows are then not counted ("late"), and only show how they are told apart.
 
-With --retime the first line of a file happens now and every other as long after it as was recorded, or with --speed N in an Nth
-of that time; each is sent at its time, and all times are rewritten so. A line without a time goes with the one before.
+With --retime the first line of a file happens now and every other as long after it as was recorded, or with --speed N
+in an Nth of that time; each is sent at its time, and all times are rewritten so. A line without a time goes with the
+one before.
 latency_ms stays as recorded, with --speed too: a call is then as long as it was, though calls follow each other
 faster, so that more of them began before a circuit's last change and count as stale.`,
 		Example: `  fusebox emit < outcomes.jsonl
@@ -159,7 +160,8 @@ func (s emitted) print(w io.Writer, asJSON bool) error {
 // newBar returns a progress bar over so many bytes, which is seen only on a terminal and after the first second.
 func newBar(w io.Writer, total int64) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(total,
-		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(isTerminal(w)), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(isTerminal(w)),
+		progressbar.OptionShowBytes(true),
 		progressbar.OptionSetDescription("emit"), progressbar.OptionThrottle(time.Second),
 		progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
 }

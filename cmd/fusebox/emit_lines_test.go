@@ -44,7 +44,8 @@ func TestPacerKeepsAndShortensGaps(t *testing.T) {
 
 func TestSetTimeKeepsOtherMembers(t *testing.T) {
 	at := time.Date(2026, 11, 29, 20, 0, 0, 123_999_999, time.UTC)
-	got, err := setTime([]byte(`{"kind":"accepted","time":"2026-09-14T12:00:00Z","cost_usd":0.010,"of_ours":{"x":[1]}}`), at)
+	line := `{"kind":"accepted","time":"2026-09-14T12:00:00Z","cost_usd":0.010,"of_ours":{"x":[1]}}`
+	got, err := setTime([]byte(line), at)
 	want := `{"cost_usd":0.010,"kind":"accepted","of_ours":{"x":[1]},"time":"2026-11-29T20:00:00.123Z"}`
 	if err != nil || string(got) != want {
 		t.Errorf("setTime = %s, %v, want %s", got, err, want)

@@ -71,7 +71,8 @@ func (r *overrideRequest) parse(args []string, ttl bool) error {
 	var faults []error
 	mode, ok := schemas.ModeOf(strings.ReplaceAll(args[0], "-", "_"))
 	if !ok {
-		faults = append(faults, fmt.Errorf("%q is no mode: want force_open, force_closed, disable, reset or clear", args[0]))
+		faults = append(faults,
+			fmt.Errorf("%q is no mode: want force_open, force_closed, disable, reset or clear", args[0]))
 	}
 	r.signal.Mode, r.target = mode, args[1]
 	if err := schemas.CheckCircuit(r.target); err != nil {
@@ -180,7 +181,8 @@ func (r *overrideRequest) send(
 	for _, name := range circuits {
 		signal := r.signal
 		signal.Circuit = name
-		records = append(records, &kgo.Record{Topic: topic, Key: []byte(name), Value: schemas.AppendSignal(nil, &signal)})
+		value := schemas.AppendSignal(nil, &signal)
+		records = append(records, &kgo.Record{Topic: topic, Key: []byte(name), Value: value})
 	}
 	sent := make(map[string]*kgo.Record)
 	for _, result := range client.ProduceSync(ctx, records...) {

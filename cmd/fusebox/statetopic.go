@@ -50,7 +50,8 @@ func readStateTopic(ctx context.Context, client *kgo.Client, topic string) (*sta
 	}
 	read := &stateTopic{circuits: make(map[string]known), ends: make(map[int32]int64)}
 	for partition, end := range ends[topic] {
-		r := partitionReader{client: client, topic: topic, partition: partition, position: starts[topic][partition].Offset}
+		start := starts[topic][partition].Offset
+		r := partitionReader{client: client, topic: topic, partition: partition, position: start}
 		if err := r.readTo(ctx, end.Offset, read.add); err != nil {
 			return nil, err
 		}

@@ -30,9 +30,9 @@ func newStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [CIRCUIT]",
 		Short: "Show the circuits and their states, worst first, or one circuit with its cause in full",
-		Long: `Show what the state topic holds, as it is now: an override that has run out has ended, a break that is over is
-"probe due". Reads Kafka alone; no processor has to run. With --json the records are printed as they are on the wire,
-one a line.`,
+		Long: `Show what the state topic holds, as it is now: an override that has run out has ended, a break that is
+over is "probe due". Reads Kafka alone; no processor has to run. With --json the records are printed as they are on the
+wire, one a line.`,
 		Example: `  fusebox status
   fusebox status submission-extraction:gpt-primary:v4
   fusebox status --state open --match "submission-*" --json`,
@@ -104,7 +104,7 @@ func (s *stateTopic) matching(filter statusFilter, now time.Time) []known {
 		if filter.match != "" && !breaker.Glob(filter.match).Matches(name) {
 			continue
 		}
-		if filter.state != "" && filter.state != k.State.State.String() && (filter.state != "degraded" || k.Degraded == nil) {
+		if filter.state != "" && filter.state != k.State.State.String() && filter.state != stateWord(&k.State) {
 			continue
 		}
 		selected = append(selected, k)
@@ -139,7 +139,8 @@ func (s *stateTopic) note(w io.Writer, now time.Time) {
 	case s.heartbeat.IsZero() && s.policies == nil:
 		fmt.Fprintln(w, "no processor has been heard of yet: nothing counts outcomes")
 	case !s.heartbeat.IsZero() && now.Sub(s.heartbeat) > silence:
-		fmt.Fprintf(w, "no processor has been heard of for %s: what is shown is as it was then\n", ago(now, s.heartbeat))
+		fmt.Fprintf(w, "no processor has been heard of for %s: what is shown is as it was then\n",
+			ago(now, s.heartbeat))
 	}
 }
 

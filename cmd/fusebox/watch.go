@@ -20,8 +20,8 @@ func newWatchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Follow what happens to circuits, one line each, until stopped",
-		Long: `Follow the transitions topic, from now on or with --since from a time ago: changes of state, overrides, probes,
-degradations, each with why. With --json the records are printed as they are on the wire, one a line.`,
+		Long: `Follow the transitions topic, from now on or with --since from a time ago: changes of state, overrides,
+probes, degradations, each with why. With --json the records are printed as they are on the wire, one a line.`,
 		Example: `  fusebox watch
   fusebox watch --since 1h --match "submission-extraction:*" --json`,
 		Args: cobra.NoArgs,
@@ -56,7 +56,8 @@ type watcher struct {
 const maxWatched = 100_000
 
 func newWatcher(out io.Writer, match breaker.Glob, asJSON bool) *watcher {
-	return &watcher{out: out, paint: paletteFor(out), match: match, asJSON: asJSON, last: make(map[string]schemas.State)}
+	last := make(map[string]schemas.State)
+	return &watcher{out: out, paint: paletteFor(out), match: match, asJSON: asJSON, last: last}
 }
 
 // follow reads until the context ends, which is no error.

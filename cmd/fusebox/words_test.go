@@ -114,7 +114,8 @@ func TestFallbackOf(t *testing.T) {
 		}
 		got := fallbackOf(&route, &s)
 		if len(got) != tt.want || len(got) > 0 && got[0] != tt.first {
-			t.Errorf("fallbackOf(%s, cause %q) = %q, want %d that begin with %q", tt.circuit, tt.kind, got, tt.want, tt.first)
+			t.Errorf("fallbackOf(%s, cause %q) = %q, want %d that begin with %q",
+				tt.circuit, tt.kind, got, tt.want, tt.first)
 		}
 	}
 }
