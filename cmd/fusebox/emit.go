@@ -19,8 +19,8 @@ func newEmitCommand() *cobra.Command {
 		Use:   "emit [FILE...]",
 		Short: "Send recorded outcomes, JSON lines from files or stdin, to the outcomes topic",
 		Long: `Send outcomes, one JSON object a line, to the outcomes topic, and wait until the brokers have them.
-A line that is no outcome is refused: said with its number and what is wrong, and the rest goes on; the exit status is then 3.
-Empty lines are skipped.
+A line that is no outcome is refused: said with its number and what is wrong, and the rest goes on; the exit status is
+then 3. Empty lines are skipped.
 
 Without --retime lines are sent as they are, as fast as possible. Recorded times that lie further back than the
 policy's windows are then not counted ("late"), and only show how they are told apart.
