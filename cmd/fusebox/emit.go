@@ -77,6 +77,7 @@ func (e *emitter) run(cmd *cobra.Command, c config, files []string, asJSON bool)
 	if err := summary.print(cmd.OutOrStdout(), asJSON); err != nil {
 		return err
 	}
+	e.note()
 	switch {
 	case err != nil:
 		return err

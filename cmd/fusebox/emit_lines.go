@@ -21,6 +21,8 @@ import (
 const (
 	maxLine  = 64 << 10 // What a record may have; the processor would set a longer one aside.
 	maxFacts = 100      // Refused lines that are told one by one.
+
+	longAgo = time.Hour // Longer than most windows of time.
 )
 
 // errTooLong is of a line over maxLine.
@@ -38,6 +40,7 @@ type emitter struct {
 	sent    int64
 	refused int64
 	failed  int64
+	old     int64 // Sent as they were, of longAgo.
 }
 
 // lines sends the lines of one input. Its first line, where times are moved, happens now.
@@ -110,6 +113,9 @@ func (e *emitter) line(ctx context.Context, where string, line []byte) error {
 	}
 	e.mu.Lock()
 	e.sent++
+	if e.pace == nil && !o.Time.IsZero() && time.Since(o.Time) > longAgo {
+		e.old++
+	}
 	e.mu.Unlock()
 	record := &kgo.Record{Topic: e.topic, Key: []byte(o.Circuit), Value: line}
 	e.client.Produce(ctx, record, func(_ *kgo.Record, err error) {
@@ -145,6 +151,16 @@ func (e *emitter) say(where string, why error, nth int64) {
 	fmt.Fprintf(e.out, "%s: %v\n", where, why)
 	if nth == maxFacts {
 		fmt.Fprintf(e.out, "further lines like this are counted and not told\n")
+	}
+}
+
+// note says what may surprise somebody who sent recorded outcomes as they were.
+func (e *emitter) note() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.old > 0 {
+		fmt.Fprintf(e.out, "%d happened more than %s ago, and windows of time do not count those; "+
+			"--retime moves them to now\n", e.old, schemas.Brief(longAgo))
 	}
 }
 

@@ -152,7 +152,7 @@ func (r *overrideRequest) circuits(read *stateTopic) ([]string, error) {
 
 // confirm shows what a glob means and asks.
 func (r *overrideRequest) confirm(in io.Reader, out io.Writer, circuits []string) error {
-	fmt.Fprintf(out, "%s of %q means %d circuits:\n", r.signal.Mode, r.target, len(circuits))
+	fmt.Fprintf(out, "%s of %q means %s:\n", r.signal.Mode, r.target, count(len(circuits), "circuit", "circuits"))
 	for _, name := range circuits {
 		fmt.Fprintf(out, "  %s\n", name)
 	}
