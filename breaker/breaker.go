@@ -11,7 +11,8 @@ import (
 // Breaker is the machine of one circuit: a value that changes only through its methods, each a row of the table in the
 // specification. The zero value is closed at epoch 0. Methods that change it say how much: see Change.
 //
-// Causes, leases, ramps and overrides that it holds never change in place, so a copy of a Breaker is a Breaker of its own.
+// Causes, leases, ramps and overrides that it holds never change in place, so a copy of a Breaker is a Breaker of its
+// own.
 type Breaker struct {
 	Phase     schemas.Phase // Closed, Open or HalfOpen: what holds where no override is in force.
 	Previous  schemas.Phase // What State returned before the newest change.
@@ -246,7 +247,9 @@ func (b *Breaker) Succeeded(at time.Time, p *Policy, id string) Change {
 
 // Failed counts a probe's failure. An empty id is a probe without a lease. Where it was the last that the policy allows
 // it opens the circuit again, for that cause.
-func (b *Breaker) Failed(at time.Time, circuit string, p *Policy, id string, cause *schemas.Cause, retryMS int64) Change {
+func (b *Breaker) Failed(
+	at time.Time, circuit string, p *Policy, id string, cause *schemas.Cause, retryMS int64,
+) Change {
 	b.free(id)
 	b.Probe.Failures++
 	b.Probe.Inconclusive = 0

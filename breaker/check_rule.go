@@ -33,8 +33,8 @@ func (r *parser) checkRule(p *Policy, rule *Rule, t table) {
 		r.fault(at, "the rule can never fire, as all that it selects weighs 0; select kinds that weigh more, "+
 			"or give these a weight")
 	case rule.Type == Ratio && rule.Threshold > x.most:
-		r.fault(at, "threshold is %s, and the greatest weight of what the rule selects is %s, so that it can never fire; "+
-			"write at most that", at.Value, inThousandths(x.most))
+		r.fault(at, "threshold is %s, and the greatest weight of what the rule selects is %s, so that it can never "+
+			"fire; write at most that", at.Value, inThousandths(x.most))
 	case x.all && r.enough(rule, x):
 		r.fault(at, "the rule always fires, as no outcome that it sees can fail to match; "+
 			"select fewer kinds, or make one a success in the policy's kinds")

@@ -23,7 +23,8 @@ func (r *parser) table(n *yaml.Node, what string, known []string) table {
 	t := table{at: n, values: map[string]*yaml.Node{}, keys: map[string]*yaml.Node{}}
 	r.pairs(n, what, func(name string, key, value *yaml.Node) {
 		if name == "<<" {
-			r.fault(key, "a merge key (<<) in %s is not read; write the keys out, or use an alias as a whole value", what)
+			r.fault(key, "a merge key (<<) in %s is not read; "+
+				"write the keys out, or use an alias as a whole value", what)
 			return
 		}
 		if !slices.Contains(known, name) {

@@ -188,7 +188,8 @@ func (r *parser) selector(t table) Selector {
 // someOf notes a list of a selector in which nothing stands.
 func (r *parser) someOf(n *yaml.Node, what, example string) {
 	if isNull(n) || n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-		r.fault(n, "%s is empty, so that the rule selects nothing; name %s, or leave it out to select any", what, example)
+		r.fault(n, "%s is empty, so that the rule selects nothing; name %s, or leave it out to select any", what,
+			example)
 	}
 }
 

@@ -116,8 +116,10 @@ func TestReadLegal(t *testing.T) {
 		{"the smallest sum", rule("{name: r, type: sum, of: cost_usd, threshold: 0.000001}")},
 		{"a success that a rule names", rule("{name: r, type: ratio, threshold: 1, kinds: [accepted]}")},
 		{"a weight of nothing", policies("match: [\"*\"]\n  kinds: {missing_evidence: 0}\n" +
-			"  rules: [{name: r, type: ratio, threshold: 0.5}, {name: s, type: count, kinds: [cancelled], threshold: 2}]")},
-		{"the same rule under two names", rule("{name: r, type: count, threshold: 1}, {name: s, type: count, threshold: 1}")},
+			"  rules: [{name: r, type: ratio, threshold: 0.5}, " +
+			"{name: s, type: count, kinds: [cancelled], threshold: 2}]")},
+		{"the same rule under two names", rule("{name: r, type: count, threshold: 1}, " +
+			"{name: s, type: count, threshold: 1}")},
 		{"a cause for which nothing but otherwise is left", "version: 1\npolicies: []\nroutes:\n" +
 			"- {use_case: u, chain: [a], otherwise: human, by_cause: {MissingEvidence: []}}\n"},
 		{"an anchor and its aliases", "version: 1\npolicies:\n" +
@@ -230,7 +232,8 @@ func FuzzRead(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, text := range []string{spec, varied, ownKinds, string(faults), rule("{name: r, type: ratio, threshold: 1e0}")} {
+	one := rule("{name: r, type: ratio, threshold: 1e0}")
+	for _, text := range []string{spec, varied, ownKinds, string(faults), one} {
 		f.Add(text, "submission-extraction:gpt")
 	}
 	f.Fuzz(func(t *testing.T, text, circuit string) {

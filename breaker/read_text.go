@@ -58,7 +58,8 @@ func unreadable(text []byte) *yaml.Node {
 		switch {
 		case c == utf8.RuneError && n == 1:
 			return &yaml.Node{Line: line, Column: column, Value: "a byte is not UTF-8"}
-		case c < ' ' && c != '\t' && c != '\n' && c != '\r', c >= 0x7f && c < 0xa0 && c != 0x85, c == 0xfffe, c == 0xffff:
+		case c < ' ' && c != '\t' && c != '\n' && c != '\r', c >= 0x7f && c < 0xa0 && c != 0x85,
+			c == 0xfffe, c == 0xffff:
 			return &yaml.Node{Line: line, Column: column, Value: "a control character stands here"}
 		case c == '\n':
 			line, column = line+1, 0

@@ -46,7 +46,10 @@ func BenchmarkStep(b *testing.B) {
 			p := processor.New(read(b, bench.policy))
 			outcomes := [2]schemas.Outcome{
 				{Circuit: "submission-extraction:gpt-primary:v4", Kind: schemas.Accepted, Count: 1, CostMicros: 15_300},
-				{Circuit: "submission-extraction:gpt-primary:v4", Kind: schemas.MissingEvidence, Count: 1, ReasonCode: "no_citation"},
+				{
+					Circuit: "submission-extraction:gpt-primary:v4", Kind: schemas.MissingEvidence, Count: 1,
+					ReasonCode: "no_citation",
+				},
 			}
 			at, n := t0, int64(0)
 			ids := make([]string, 1000)
@@ -61,7 +64,8 @@ func BenchmarkStep(b *testing.B) {
 				o.ID = ids[n%1000]
 				n++
 				at = at.Add(470 * time.Millisecond)
-				if r := p.Step(at, processor.Input{Outcome: o, Trigger: schemas.Trigger{Offset: n}}); r.Why != processor.Counted {
+				in := processor.Input{Outcome: o, Trigger: schemas.Trigger{Offset: n}}
+				if r := p.Step(at, in); r.Why != processor.Counted {
 					b.Fatalf("Step = %v, want counted", r.Why)
 				}
 				if n%1000 == 0 {

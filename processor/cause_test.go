@@ -38,7 +38,8 @@ func TestCause(t *testing.T) {
 	}
 	r.outcome(time.Second, first)
 	r.outcome(2*time.Second, schemas.Outcome{Kind: schemas.InvalidContract})
-	if s := r.outcome(3*time.Second, schemas.Outcome{Kind: schemas.MissingEvidence, Severity: schemas.Critical}).States; len(s) != 1 ||
+	s := r.outcome(3*time.Second, schemas.Outcome{Kind: schemas.MissingEvidence, Severity: schemas.Critical}).States
+	if len(s) != 1 ||
 		s[0].Degraded == nil || s[0].Degraded.Rule != "watch" || s[0].Degraded.Observed != 3 || s[0].Cause != nil {
 		t.Errorf("the third failure published %+v, want the circuit degraded by watch at 3", s)
 	}
@@ -54,7 +55,8 @@ func TestCause(t *testing.T) {
 		NotCounted: schemas.NotCounted{Stale: 1, Neutral: 2, Duplicate: 1, Late: 1},
 		Evidence: []schemas.Evidence{
 			{Kind: schemas.MissingEvidence, Time: t0.Add(4 * time.Second), Partition: 3, Offset: 9},
-			{Kind: schemas.MissingEvidence, Severity: schemas.Critical, Time: t0.Add(3 * time.Second), Partition: 3, Offset: 8},
+			{Kind: schemas.MissingEvidence, Severity: schemas.Critical, Time: t0.Add(3 * time.Second), Partition: 3,
+				Offset: 8},
 			{Kind: schemas.InvalidContract, Time: t0.Add(2 * time.Second), Partition: 3, Offset: 7},
 			{ID: "m", Kind: schemas.MissingEvidence, Stage: "retrieval", ReasonCode: "no_citation",
 				Time: t0.Add(time.Second), Partition: 3, Offset: 6, EvidenceRef: "s3://x/1"},
@@ -84,7 +86,8 @@ func TestCauseBySuccess(t *testing.T) {
 func TestCauseKind(t *testing.T) {
 	const policy = `version: 1
 kinds: [tone]
-policies: [{name: p, match: ["*"], kinds: {missing_evidence: 0.5, tone: 3}, rules: [{name: n, type: count, threshold: 3}]}]`
+policies:
+- {name: p, match: ["*"], kinds: {missing_evidence: 0.5, tone: 3}, rules: [{name: n, type: count, threshold: 3}]}`
 	tests := []struct {
 		kinds []string
 		want  string
@@ -94,7 +97,7 @@ policies: [{name: p, match: ["*"], kinds: {missing_evidence: 0.5, tone: 3}, rule
 		{[]string{"invalid_contract", "missing_evidence", "invalid_contract"}, "invalid_contract"},
 		{[]string{"missing_evidence", "invalid_contract", "transport_failure"}, "transport_failure"},
 		{[]string{"invalid_contract", "invalid_contract", "Tone"}, "tone"},
-		{[]string{"accepted", "accepted", "accepted", "accepted", "transport_failure", "tone", "transport_failure"}, "tone"},
+		{[]string{"accepted", "accepted", "accepted", "transport_failure", "tone", "transport_failure"}, "tone"},
 	}
 	for _, tt := range tests {
 		c := newRig(t, policy).outcomes(0, tt.kinds...).Tripped
@@ -117,7 +120,8 @@ policies:
 	}
 	c := r.outcome(time.Second, o).Tripped
 	want := schemas.Cause{
-		Rule: "i", Type: "immediate", Kind: o.Kind, Policy: "p", PolicyVersion: c.PolicyVersion, Observed: 1, Threshold: 1,
+		Rule: "i", Type: "immediate", Kind: o.Kind, Policy: "p", PolicyVersion: c.PolicyVersion,
+		Observed: 1, Threshold: 1,
 		ByKind: map[string]int64{o.Kind: 2}, Weights: map[string]float64{o.Kind: 10}, AlsoFired: []string{"n"},
 		At: t0.Add(time.Second), Since: o.Time,
 		Evidence: []schemas.Evidence{
@@ -158,7 +162,8 @@ func offsets(evidence []schemas.Evidence) (list []int64) {
 func TestEvidence(t *testing.T) {
 	const policy = `version: 1
 defaults: {window: 10s}
-policies: [{name: p, match: ["*"], rules: [{name: %s, %s}, {name: other, type: count, kinds: [cancelled], threshold: 99}]}]`
+policies:
+- {name: p, match: ["*"], rules: [{name: %s, %s}, {name: other, type: count, kinds: [cancelled], threshold: 99}]}`
 	bad, good := schemas.InvalidContract, schemas.Accepted
 	type event struct {
 		at    time.Duration
@@ -170,13 +175,15 @@ policies: [{name: p, match: ["*"], rules: [{name: %s, %s}, {name: other, type: c
 		want       []int64
 	}{
 		{"what left the window is no evidence", "type: count, threshold: 3",
-			[]event{{0, []string{bad, good}}, {8 * time.Second, []string{bad}}, {11 * time.Second, []string{bad, bad}}}, []int64{4, 3, 2}},
+			[]event{{0, []string{bad, good}}, {8 * time.Second, []string{bad}}, {11 * time.Second, []string{bad, bad}}},
+			[]int64{4, 3, 2}},
 		{"exactly one window old it is", "type: count, threshold: 3",
 			[]event{{0, []string{bad}}, {10 * time.Second, []string{bad, bad}}}, []int64{2, 1, 0}},
 		{"no more than ten", "type: count, threshold: 14",
 			[]event{{0, slices.Repeat([]string{bad}, 14)}}, []int64{13, 12, 11, 10, 9, 8, 7, 6, 5, 4}},
 		{"what another rule matched does not stand here", "type: count, threshold: 3",
-			[]event{{0, []string{bad, "cancelled", bad}}, {1, slices.Repeat([]string{"cancelled"}, 20)}, {2, []string{bad}}},
+			[]event{{0, []string{bad, "cancelled", bad}}, {1, slices.Repeat([]string{"cancelled"}, 20)},
+				{2, []string{bad}}},
 			[]int64{23, 2, 0}},
 		{"of the last three", "type: count, threshold: 2, last: 3",
 			[]event{{0, []string{bad, good, good, bad}}, {time.Hour, []string{good, bad}}}, []int64{5, 3}},

@@ -68,7 +68,8 @@ func TestRecentIDsAcrossRestores(t *testing.T) {
 	}
 }
 
-// TestGreatNumbers adds the greatest numbers that the wire can carry: sums stay at the greatest, and nothing turns round.
+// TestGreatNumbers adds the greatest numbers that the wire can carry: sums stay at the greatest, and nothing turns
+// round.
 func TestGreatNumbers(t *testing.T) {
 	r := newRig(t, `version: 1
 defaults: {minimum_throughput: 1, break: {jitter: 0}}
@@ -83,7 +84,7 @@ policies:
   - {name: r, type: ratio, threshold: 1000, last: 1000, action: degrade}`)
 	const great = 1 << 53
 	o := schemas.Outcome{
-		Kind: schemas.MissingEvidence, Severity: schemas.Critical, Count: great, InputTokens: great, OutputTokens: great,
+		Kind: schemas.MissingEvidence, Count: great, InputTokens: great, OutputTokens: great,
 	}
 	for i := range 2000 {
 		result := r.outcome(time.Duration(i)*time.Millisecond, o)
@@ -93,7 +94,7 @@ policies:
 	}
 	s := r.state(t, 2*time.Second)
 	if s.State != schemas.Closed || s.Degraded == nil || s.Degraded.Rule != "s" || s.Degraded.Observed != 2*great {
-		t.Errorf("the circuit is %+v, degraded by %+v, want degraded by s from the first outcome on", s.State, s.Degraded)
+		t.Errorf("the circuit is %v, degraded by %+v, want by s from the first outcome on", s.State, s.Degraded)
 	}
 	r.outcome(3*time.Second, schemas.Outcome{Kind: schemas.Accepted})
 	if s := r.state(t, 3*time.Second); s.Degraded == nil || s.Degraded.Rule != "s" {

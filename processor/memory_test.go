@@ -90,7 +90,8 @@ func TestRollback(t *testing.T) {
 	if s := r.state(t, time.Second); s.State != schemas.Closed || s.Sequence != before.Sequence {
 		t.Errorf("State after Rollback = %+v, want %+v", s, before)
 	}
-	if again := r.outcomes(2*time.Second, schemas.InvalidContract); again.Tripped == nil || again.Tripped.Throughput != 2 {
+	again := r.outcomes(2*time.Second, schemas.InvalidContract)
+	if again.Tripped == nil || again.Tripped.Throughput != 2 {
 		t.Errorf("after Rollback the second failure did %+v, want it to trip at 2", again)
 	}
 }
@@ -117,7 +118,8 @@ func TestFull(t *testing.T) {
 	over := schemas.Outcome{Circuit: "new", Kind: "TransportFailure", Count: 1}
 	result := r.do(time.Second, processor.Input{Outcome: &over, Full: true})
 	if result.Why != processor.OverLimit || result.Why.Counts() || result.Why.String() != "over_limit" ||
-		result.Kind != "transport_failure" || result.Known != 0 || result.States != nil || result.At != t0.Add(time.Second) {
+		result.Kind != "transport_failure" || result.Known != 0 || result.States != nil ||
+		result.At != t0.Add(time.Second) {
 		t.Errorf("Step of a new circuit when full = %+v, want over_limit and nothing else", result)
 	}
 	for _, s := range []schemas.Signal{

@@ -225,7 +225,8 @@ func (p *Partition) create(name string) *circuit {
 	return c
 }
 
-// State returns a circuit as it is at a time when nothing else has come, and whether it is in memory. It changes nothing.
+// State returns a circuit as it is at a time when nothing else has come, and whether it is in memory. It changes
+// nothing.
 func (p *Partition) State(name string, at time.Time) (schemas.State, bool) {
 	s := p.circuits[name]
 	if s == nil {

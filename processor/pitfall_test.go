@@ -30,8 +30,8 @@ func opened(t *testing.T) *rig {
 	return r
 }
 
-// TestPitfall23LostProbes loses probes in every way, for days: at no time is a claim refused for longer than a lease and
-// a break together.
+// TestPitfall23LostProbes loses probes in every way, for days: at no time is a claim refused for longer than a lease
+// and a break together.
 func TestPitfall23LostProbes(t *testing.T) {
 	losses := map[string]func(*rig, time.Duration, string){
 		"expired":  func(*rig, time.Duration, string) {},
@@ -81,7 +81,8 @@ func TestPitfall25LateResults(t *testing.T) {
 			}
 		}
 	}
-	if s := r.state(t, time.Hour); s.RetryAt != was.RetryAt || s.ChangedAt != was.ChangedAt || s.Sequence != was.Sequence {
+	s := r.state(t, time.Hour)
+	if s.RetryAt != was.RetryAt || s.ChangedAt != was.ChangedAt || s.Sequence != was.Sequence {
 		t.Errorf("the circuit is %+v, was %+v", s, was)
 	}
 }
@@ -104,7 +105,8 @@ func TestPitfall26And27OldProbes(t *testing.T) {
 	if got := r.claim(72*time.Second, "extra"); got.Granted {
 		t.Error("results of old probes made room for another")
 	}
-	if s := r.state(t, 72*time.Second); s.State != schemas.HalfOpen || len(s.Leases) != 1 || s.Leases[0].ID != "newest" {
+	s := r.state(t, 72*time.Second)
+	if s.State != schemas.HalfOpen || len(s.Leases) != 1 || s.Leases[0].ID != "newest" {
 		t.Errorf("the circuit is %+v, want the newest lease in it", s)
 	}
 }
@@ -114,7 +116,8 @@ func TestPitfall32CountsBeforeTheyAreCleared(t *testing.T) {
 	r := newRig(t, plain)
 	r.outcomes(0, schemas.Cancelled, schemas.Accepted)
 	s := r.outcomes(time.Second, schemas.MissingEvidence).States
-	if len(s) != 1 || s[0].Cause == nil || s[0].Cause.Throughput != 2 || s[0].Cause.ByKind[schemas.MissingEvidence] != 1 ||
+	if len(s) != 1 || s[0].Cause == nil || s[0].Cause.Throughput != 2 ||
+		s[0].Cause.ByKind[schemas.MissingEvidence] != 1 ||
 		s[0].Cause.NotCounted.Neutral != 1 || len(s[0].Cause.Evidence) != 1 {
 		t.Errorf("the trip published %+v, want all that it was judged by", s)
 	}
@@ -210,7 +213,8 @@ func TestPitfall42WhyItOpened(t *testing.T) {
 	r := opened(t)
 	causes := []*schemas.Cause{r.state(t, 0).Cause}
 	r.claim(30*time.Second, "A")
-	causes = append(causes, r.outcome(31*time.Second, schemas.Outcome{Kind: schemas.TransportFailure, Lease: "A"}).Tripped)
+	failed := r.outcome(31*time.Second, schemas.Outcome{Kind: schemas.TransportFailure, Lease: "A"})
+	causes = append(causes, failed.Tripped)
 	for i, lease := range []string{"B", "C", "D"} {
 		r.claim(time.Minute+time.Second+time.Duration(i)*10*time.Second, lease)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// Reload puts other policies in force, at the partition's clock. Circuits that are open or half-open under a policy that
-// is off, or under none, are closed; the records that say so are returned. Those that are not in memory are not looked
-// at: see NeedsReload.
+// Reload puts other policies in force, at the partition's clock. Circuits that are open or half-open under a policy
+// that is off, or under none, are closed; the records that say so are returned. Those that are not in memory are not
+// looked at: see NeedsReload.
 func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []schemas.State {
 	var states []schemas.State
 	if policies != p.policies {
@@ -45,8 +45,8 @@ func (c *circuit) moved() bool {
 	return c.breaker.Phase != schemas.Closed || c.breaker.Override != nil
 }
 
-// Sweep forgets circuits in memory that have been idle too long by the partition's clock, at most that many, and returns
-// their names. Their next record would begin a new life in any case: the sweep only says so.
+// Sweep forgets circuits in memory that have been idle too long by the partition's clock, at most that many, and
+// returns their names. Their next record would begin a new life in any case: the sweep only says so.
 func (p *Partition) Sweep(limit int) []string {
 	var swept []string
 	for _, s := range p.order {
@@ -63,8 +63,9 @@ func (p *Partition) Sweep(limit int) []string {
 	return swept
 }
 
-// Ratios returns the share of accepted outcomes, and the share that reached the route at all, of those that are evidence
-// in the longest window of the circuit's policy. It reports false where the circuit is not in memory or has none.
+// Ratios returns the share of accepted outcomes, and the share that reached the route at all, of those that are
+// evidence in the longest window of the circuit's policy. It reports false where the circuit is not in memory or has
+// none.
 func (p *Partition) Ratios(name string) (acceptance, availability float64, ok bool) {
 	s := p.circuits[name]
 	if s == nil {

@@ -28,7 +28,8 @@ func randomLog(t *testing.T, seed uint64) (*breaker.Policies, log) {
 	t.Helper()
 	policies, steps := naive.Generate(seed)
 	text := naive.TestYAML(policies, steps, naive.New(policies).Run(steps))
-	f, err := policytest.Read("random.yaml", []byte(text), func(string) ([]byte, error) { return nil, errors.New("no files") })
+	none := func(string) ([]byte, error) { return nil, errors.New("no files") }
+	f, err := policytest.Read("random.yaml", []byte(text), none)
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}

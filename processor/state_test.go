@@ -66,9 +66,12 @@ func TestRamp(t *testing.T) {
 		t.Errorf("the first success published %+v, want it counted and its lease gone", half.States)
 	}
 	r.outcome(32*time.Second, schemas.Outcome{Kind: schemas.Accepted, Lease: "B"})
-	want := []schemas.RampStep{{Share: 0.1, Until: t0.Add(47 * time.Second)}, {Share: 0.505, Until: t0.Add(77 * time.Second)}}
+	want := []schemas.RampStep{
+		{Share: 0.1, Until: t0.Add(47 * time.Second)}, {Share: 0.505, Until: t0.Add(77 * time.Second)},
+	}
 	for at, ramp := range map[time.Duration][]schemas.RampStep{
-		46999 * time.Millisecond: want, 47 * time.Second: want[1:], 76999 * time.Millisecond: want[1:], 77 * time.Second: {},
+		46999 * time.Millisecond: want, 47 * time.Second: want[1:],
+		76999 * time.Millisecond: want[1:], 77 * time.Second: {},
 	} {
 		if s := r.state(t, at); s.State != schemas.Closed || len(s.Ramp) != len(ramp) || len(ramp) > 0 &&
 			!reflect.DeepEqual(s.Ramp, ramp) {
@@ -86,38 +89,40 @@ func TestLeaseCounts(t *testing.T) {
 	r := newRig(t, ramped)
 	r.outcomes(0, schemas.InvalidContract, schemas.InvalidContract)
 	bad, neutral := schemas.InvalidContract, schemas.Cancelled
+	type counts = processor.LeaseCounts
+	type result = processor.Result
 	steps := []struct {
 		name    string
-		result  func() processor.Result
-		want    processor.LeaseCounts
+		does    func() result
+		want    counts
 		records int
 	}{
-		{"too early", func() processor.Result { return r.claim(time.Second, "A") }, processor.LeaseCounts{Refused: 1}, 0},
-		{"granted", func() processor.Result { return r.claim(30*time.Second, "A") }, processor.LeaseCounts{Granted: 1}, 1},
-		{"again", func() processor.Result { return r.claim(30*time.Second, "A") }, processor.LeaseCounts{}, 0},
-		{"a second", func() processor.Result { return r.claim(31*time.Second, "B") }, processor.LeaseCounts{Granted: 1}, 1},
-		{"a third", func() processor.Result { return r.claim(32*time.Second, "C") }, processor.LeaseCounts{Granted: 1}, 1},
-		{"full", func() processor.Result { return r.claim(32*time.Second, "D") }, processor.LeaseCounts{Refused: 1}, 0},
-		{"released", func() processor.Result { return r.release(32*time.Second, "C") },
-			processor.LeaseCounts{Released: 1}, 1},
-		{"released again", func() processor.Result { return r.release(32*time.Second, "C") }, processor.LeaseCounts{}, 0},
-		{"failed", func() processor.Result {
+		{"too early", func() result { return r.claim(time.Second, "A") }, counts{Refused: 1}, 0},
+		{"granted", func() result { return r.claim(30*time.Second, "A") }, counts{Granted: 1}, 1},
+		{"again", func() result { return r.claim(30*time.Second, "A") }, counts{}, 0},
+		{"a second", func() result { return r.claim(31*time.Second, "B") }, counts{Granted: 1}, 1},
+		{"a third", func() result { return r.claim(32*time.Second, "C") }, counts{Granted: 1}, 1},
+		{"full", func() result { return r.claim(32*time.Second, "D") }, counts{Refused: 1}, 0},
+		{"released", func() result { return r.release(32*time.Second, "C") },
+			counts{Released: 1}, 1},
+		{"released again", func() result { return r.release(32*time.Second, "C") }, counts{}, 0},
+		{"failed", func() result {
 			return r.outcome(33*time.Second, schemas.Outcome{Kind: bad, Lease: "B"})
-		}, processor.LeaseCounts{Failed: 1}, 1},
-		{"expired", func() processor.Result { return r.claim(40*time.Second, "E") },
-			processor.LeaseCounts{Expired: 1, Granted: 1}, 2},
-		{"neutral", func() processor.Result {
+		}, counts{Failed: 1}, 1},
+		{"expired", func() result { return r.claim(40*time.Second, "E") },
+			counts{Expired: 1, Granted: 1}, 2},
+		{"neutral", func() result {
 			return r.outcome(41*time.Second, schemas.Outcome{Kind: neutral, Lease: "E"})
-		}, processor.LeaseCounts{Neutral: 1}, 1},
-		{"another", func() processor.Result { return r.claim(41*time.Second, "F") }, processor.LeaseCounts{Granted: 1}, 1},
-		{"succeeded", func() processor.Result {
+		}, counts{Neutral: 1}, 1},
+		{"another", func() result { return r.claim(41*time.Second, "F") }, counts{Granted: 1}, 1},
+		{"succeeded", func() result {
 			return r.outcome(42*time.Second, schemas.Outcome{Kind: schemas.Accepted, Lease: "F"})
-		}, processor.LeaseCounts{Succeeded: 1}, 1},
+		}, counts{Succeeded: 1}, 1},
 	}
 	for _, tt := range steps {
-		got := tt.result()
-		if got.Leases != tt.want || len(got.States) != tt.records {
-			t.Errorf("%s: counted %+v in %d records, want %+v in %d", tt.name, got.Leases, len(got.States), tt.want, tt.records)
+		got := tt.does()
+		if records := len(got.States); got.Leases != tt.want || records != tt.records {
+			t.Errorf("%s: counted %+v in %d records, want %+v in %d", tt.name, got.Leases, records, tt.want, tt.records)
 		}
 	}
 	if s := r.state(t, 42*time.Second); s.Probe != (schemas.Probe{Successes: 1, Failures: 1, Concurrency: 3}) {
@@ -167,7 +172,8 @@ func TestClamped(t *testing.T) {
 		t.Errorf("an outcome from the future did %+v, want it clamped to now", got)
 	}
 	o := schemas.Outcome{Circuit: "d", Kind: schemas.InvalidContract, Count: 2}
-	if got := r.do(0, processor.Input{Outcome: &o, Clamped: true}); got.Clamped || len(got.States) != 2 || !got.States[1].Clamped {
+	got := r.do(0, processor.Input{Outcome: &o, Clamped: true})
+	if got.Clamped || len(got.States) != 2 || !got.States[1].Clamped {
 		t.Errorf("a record from the future did %+v, want its states marked", got)
 	}
 }

@@ -15,8 +15,8 @@ defaults: {minimum_throughput: 2, break: {jitter: 0}, idle_after: 1h}
 policies: [{name: p, match: ["*"], rules: [{name: r, type: ratio, threshold: 0.5}]}]
 `
 
-// TestSweep forgets what has been idle for exactly the idle time, no more than it may, and nothing that is touched, open
-// or younger.
+// TestSweep forgets what has been idle for exactly the idle time, no more than it may, and nothing that is touched,
+// open or younger.
 func TestSweep(t *testing.T) {
 	r := newRig(t, brief)
 	for i := range 5 {

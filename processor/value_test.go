@@ -46,7 +46,9 @@ func richCircuits(t testing.TB) *rig {
 			Kind: schemas.Accepted, ID: fmt.Sprint("id", i), CostMicros: 15_300, Count: int64(1 + i%3),
 		})
 	}
-	r.outcome(time.Second, schemas.Outcome{Kind: "tone", ID: "t", Stage: "model", ReasonCode: "rude", EvidenceRef: "s3://e"})
+	r.outcome(time.Second, schemas.Outcome{
+		Kind: "tone", ID: "t", Stage: "model", ReasonCode: "rude", EvidenceRef: "s3://e",
+	})
 	r.outcome(2*time.Second, schemas.Outcome{Kind: schemas.MissingEvidence, Severity: schemas.High, CostMicros: 1})
 	r.outcome(2*time.Second, schemas.Outcome{Kind: schemas.MissingEvidence, HasEpoch: true, Epoch: 4})
 	r.outcome(3*time.Second, schemas.Outcome{Circuit: "half", Kind: schemas.InvalidContract, Count: 5})
@@ -58,7 +60,8 @@ func richCircuits(t testing.TB) *rig {
 	r.outcome(41*time.Second, schemas.Outcome{Circuit: "half", Kind: schemas.Cancelled, Lease: "B"})
 	r.outcome(42*time.Second, schemas.Outcome{Circuit: "forced", Kind: schemas.Accepted})
 	s := schemas.Signal{
-		Type: schemas.Override, Circuit: "forced", Mode: schemas.ForceOpen, Actor: "ana", Reason: "drill", TTL: time.Hour,
+		Type: schemas.Override, Circuit: "forced", Mode: schemas.ForceOpen, Actor: "ana", Reason: "drill",
+		TTL: time.Hour,
 	}
 	r.do(43*time.Second, processor.Input{Signal: &s})
 	return r
@@ -87,8 +90,8 @@ func TestValueComesBack(t *testing.T) {
 			at := 50*time.Second + time.Duration(i)
 			want, got := r.outcome(at, o), back.outcome(at, o)
 			if want.Why != got.Why || text(want.States) != text(got.States) {
-				t.Errorf("%s: %+v did %v\n%s, and where it came back %v\n%s", name, o, want.Why, text(want.States), got.Why,
-					text(got.States))
+				t.Errorf("%s: %+v did %v\n%s, and where it came back %v\n%s", name, o, want.Why, text(want.States),
+					got.Why, text(got.States))
 			}
 		}
 	}
@@ -127,7 +130,8 @@ func TestGoldenValue(t *testing.T) {
 		t.Errorf("LastRecord = %v, %v, want 2s after the start", at, err)
 	}
 	s := r.state(t, 3*time.Second)
-	if s.State != schemas.Closed || s.Born != t0 || s.Sequence != 2 || s.Degraded == nil || s.Degraded.Rule != "watch" ||
+	if s.State != schemas.Closed || s.Born != t0 || s.Sequence != 2 || s.Degraded == nil ||
+		s.Degraded.Rule != "watch" ||
 		s.Degraded.Observed != 2 || s.Inputs.Outcomes != 73 {
 		t.Errorf("the circuit is %+v, want it closed and degraded by watch", s)
 	}
@@ -136,7 +140,8 @@ func TestGoldenValue(t *testing.T) {
 	}
 	c := r.outcome(4*time.Second, schemas.Outcome{Kind: "tone", Count: 100}).Tripped
 	if c == nil || c.Rule != "failures" || c.Throughput != 241 || c.ByKind["tone"] != 101 || c.Observed != 0.839556 ||
-		c.NotCounted.Stale != 1 || c.NotCounted.Duplicate != 1 || len(c.Evidence) != 3 || c.Evidence[2].EvidenceRef != "s3://e" {
+		c.NotCounted.Stale != 1 || c.NotCounted.Duplicate != 1 || len(c.Evidence) != 3 ||
+		c.Evidence[2].EvidenceRef != "s3://e" {
 		t.Errorf("the trip says %+v, want what was counted before in it", c)
 	}
 }
@@ -160,7 +165,8 @@ func TestValueOfANewerVersion(t *testing.T) {
 	}
 }
 
-// TestCorruptValue cuts values short at every byte, and makes each too long: all are errors, and nothing stays in memory.
+// TestCorruptValue cuts values short at every byte, and makes each too long: all are errors, and nothing stays in
+// memory.
 func TestCorruptValue(t *testing.T) {
 	for name, value := range richCircuits(t).values() {
 		r := newRig(t, rich)
@@ -175,7 +181,8 @@ func TestCorruptValue(t *testing.T) {
 	}
 }
 
-// FuzzInsert shows that no bytes make the core panic, and that what is read can be used, judged, written and read again.
+// FuzzInsert shows that no bytes make the core panic, and that what is read can be used, judged, written and read
+// again.
 func FuzzInsert(f *testing.F) {
 	for _, value := range richCircuits(f).values() {
 		f.Add(value)

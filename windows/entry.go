@@ -2,8 +2,9 @@ package windows
 
 import "math"
 
-// entry is a cell's tally of one kind; in a window by number one record's. Its place holds, from the top: the time of its
-// oldest match, or where it has none some time of its cell, in Unix milliseconds; the kind; whether anything matched.
+// entry is a cell's tally of one kind; in a window by number one record's. Its place holds, from the top: the time of
+// its oldest match, or where it has none some time of its cell, in Unix milliseconds; the kind; whether anything
+// matched.
 type entry struct {
 	place   int64
 	count   int64

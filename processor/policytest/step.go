@@ -170,7 +170,8 @@ func (r *reader) expect(n *yaml.Node) []Expectation {
 		if value == nil {
 			continue
 		}
-		e := Expectation{Line: value.Line, Column: value.Column, Field: name, Want: Value{Text: value.Value, Null: isNull(value)}}
+		want := Value{Text: value.Value, Null: isNull(value)}
+		e := Expectation{Line: value.Line, Column: value.Column, Field: name, Want: want}
 		switch {
 		case name == "by_kind" || name == "state_of":
 			e.Want.Names, e.Want.Values = r.named(value, name == "by_kind")
