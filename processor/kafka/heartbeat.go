@@ -86,14 +86,18 @@ const hungAfter = 30 * time.Second
 
 // watchOpen names who holds an open transaction that keeps outcomes from being read.
 func (w *worker) watchOpen(p *pair, stable, end int64, now time.Time) {
-	if stable >= end || stable != p.stable {
+	if stable >= end || stable != p.stable || p.stuck.IsZero() {
+		if p.hung {
+			p.hung = false
+			w.loop.status.problemText(p.id, "")
+		}
 		p.stable, p.stuck = stable, now
 		return
 	}
 	if now.Sub(p.stuck) < hungAfter {
 		return
 	}
-	p.stuck = now
+	p.stuck, p.hung = now, true
 	holder := w.loop.cluster.holder(p.outcomes.topic, p.id)
 	w.log.Warn("outcomes cannot be read: a transaction is open", "partition", p.id, "from", stable, "to", end,
 		"held by", holder)

@@ -45,6 +45,7 @@ type pair struct {
 	high   int64     // The high watermark of the outcomes, as last seen.
 	stable int64     // Their last stable offset, as last seen while it was below.
 	stuck  time.Time // Since when it has stood there.
+	hung   bool      // So long that it was said.
 
 	circuits map[string]*series // Those with series of their own.
 	others   *series            // Of all the rest.

@@ -106,9 +106,12 @@ func (l *Loop) Ready() Report {
 	for _, id := range slices.Sorted(maps.Keys(s.parts)) {
 		p := *s.parts[id]
 		r.Partitions = append(r.Partitions, p)
-		if p.Phase != running.String() {
+		switch {
+		case p.Phase != running.String():
 			r.Missing = append(r.Missing, fmt.Sprintf("partition %d is %s: %d records of its memory left %s",
 				id, p.Phase, p.Remaining, p.Problem))
+		case p.Problem != "":
+			r.Degraded = append(r.Degraded, fmt.Sprintf("partition %d: %s", id, p.Problem))
 		}
 	}
 	if store := l.opened.Load(); store != nil {

@@ -1,0 +1,42 @@
+//go:build synctests
+
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// TestPitfall12HungOutcomes leaves a transaction of a producer open in the outcomes of a partition that runs: it is not
+// ready and says who holds it, and goes on when it ends.
+func TestPitfall12HungOutcomes(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		rogue := w.Client(t, kgo.TransactionalID("rogue"), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
+		if err := rogue.BeginTransaction(); err != nil {
+			t.Fatalf("BeginTransaction: %v", err)
+		}
+		if err := rogue.ProduceSync(context.Background(), outcome("case:route:v1", "accepted", "x")).FirstErr(); err != nil {
+			t.Fatalf("ProduceSync: %v", err)
+		}
+		for i := range 4 {
+			w.Produce(t, outcome("case:route:v1", "missing_evidence", fmt.Sprint(i)))
+		}
+		w.until("named", func() bool { return strings.Contains(fmt.Sprint(r.Ready().Degraded), `"rogue"`) })
+		if r.Ready().Ready {
+			t.Error("Ready with a backlog that cannot be read, want not ready")
+		}
+		if err := rogue.EndTransaction(context.Background(), kgo.TryCommit); err != nil {
+			t.Fatalf("EndTransaction: %v", err)
+		}
+		w.ready(r)
+		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
+}
