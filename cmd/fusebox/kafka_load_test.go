@@ -210,6 +210,9 @@ func (l *load) circuit() string {
 	return fmt.Sprintf("case:route-%02d:v1", l.rng.IntN(46))
 }
 
+// brief is a circuit that is soon forgotten.
+func (l *load) brief() string { return fmt.Sprintf("brief:route-%d:v1", l.rng.IntN(4)) }
+
 // plain is an outcome without anything odd. A route is bad for two seconds of five, each at its own time.
 func (l *load) plain(circuit string) *schemas.Outcome {
 	l.number++
@@ -259,7 +262,7 @@ func (l *load) outcome() line {
 		return l.unreadable()
 	case 9:
 		if l.number/100%5 == 0 { // In bursts, between which their lives end.
-			o.Circuit = fmt.Sprintf("brief:route-%d:v1", l.rng.IntN(4))
+			o.Circuit = l.brief()
 		}
 	case 10:
 		n := l.line(o)
@@ -313,6 +316,8 @@ func (l *load) signal() line {
 		if s.Mode <= schemas.Disable {
 			s.TTL = time.Duration(500+l.rng.IntN(1000)) * time.Millisecond
 		}
+	case pick == 5:
+		s.Circuit = l.brief()
 	default:
 		if l.claimed = append(l.claimed, lease{s.Circuit, s.Lease}); len(l.claimed) > 20 {
 			l.claimed = l.claimed[1:]
