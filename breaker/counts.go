@@ -105,7 +105,10 @@ func (p *Policy) Add(c *Counts, at, t time.Time, o *schemas.Outcome, kind uint8,
 		case Consecutive:
 			c.addToStreak(k.slot, t, x)
 		default:
-			c.live[k.slot].window.Add(at, t, x)
+			w := &c.live[k.slot].window
+			if w.Add(at, t, x); x.Matched && k.last == 0 && !w.Holds(t) {
+				continue // Too old for this window: no evidence in it either.
+			}
 		}
 		if x.Matched {
 			kept |= 1 << k.slot

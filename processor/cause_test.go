@@ -208,6 +208,23 @@ policies:
 	}
 }
 
+// TestEvidenceOfAnotherWindow counts an outcome that is too old for the rule's window, though not for another's: it takes
+// no place among the ten.
+func TestEvidenceOfAnotherWindow(t *testing.T) {
+	r := newRig(t, `version: 1
+policies:
+- name: p
+  match: ["*"]
+  rules: [{name: short, type: count, threshold: 12, window: 10s}, {name: long, type: count, threshold: 99, window: 1h}]`)
+	r.outcomes(20*time.Second, slices.Repeat([]string{schemas.InvalidContract}, 11)...)
+	r.outcome(20*time.Second, schemas.Outcome{Kind: schemas.InvalidContract, Time: t0.Add(5 * time.Second)})
+	c := r.outcomes(20*time.Second, schemas.InvalidContract).Tripped
+	want := []int64{12, 10, 9, 8, 7, 6, 5, 4, 3, 2}
+	if c == nil || c.Observed != 12 || !slices.Equal(offsets(c.Evidence), want) {
+		t.Errorf("cause %+v, want twelve, and evidence at offsets %v", c, want)
+	}
+}
+
 // TestCauseOfProbes checks what is said when probes fail or end without a verdict.
 func TestCauseOfProbes(t *testing.T) {
 	r := newRig(t, weighed)

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +110,27 @@ func text(states []schemas.State) string {
 		b = append(schemas.AppendState(b, &states[i]), '\n')
 	}
 	return string(b)
+}
+
+// TestValueUnderAPolicyThatIsOff reads an open circuit where its policy has been switched off since: nobody may claim.
+func TestValueUnderAPolicyThatIsOff(t *testing.T) {
+	was := newRig(t, brief)
+	was.outcomes(0, schemas.InvalidContract, schemas.InvalidContract)
+	off := strings.Replace(brief, "rules:", "enabled: false, rules:", 1)
+	r := newRig(t, off)
+	if err := r.Insert("c", was.values()["c"]); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.state(t, time.Minute); s.State != schemas.Open {
+		t.Fatalf("the circuit is %+v, want it open as it was", s)
+	}
+	if got := r.claim(time.Minute, "A"); got.Granted || got.States != nil {
+		t.Errorf("a claim did %+v, want it refused", got)
+	}
+	states := r.Reload(read(t, off), schemas.Inputs{})
+	if len(states) != 1 || states[0].State != schemas.Closed || states[0].Epoch != 2 {
+		t.Errorf("the reload published %+v, want the circuit closed", states)
+	}
 }
 
 // TestGoldenValue reads a value as version 1 wrote it. It is in stores and changelogs: it must be read for ever.
