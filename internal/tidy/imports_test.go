@@ -28,7 +28,6 @@ var purePlaces = []string{"processor", "breaker", "windows", "schemas"}
 // pureLibraries are what pure packages may use besides each other and the standard library.
 var pureLibraries = []struct{ path, reason string }{
 	{"go.yaml.in/yaml/v4", "reads YAML from bytes, with positions"},
-	{"github.com/bytedance/sonic", "reads and writes JSON in memory"},
 	{"github.com/go-json-experiment/json", "reads and writes JSON in memory"},
 	{"github.com/cespare/xxhash/v2", "a hash"},
 }
