@@ -20,6 +20,9 @@ func (b *Break) length(circuit string, attempt int, epoch, retryAfterMS int64) t
 
 func (b *Break) backedOff(circuit string, attempt int, epoch int64) int64 {
 	power := int64(attempt - 1)
+	if b.BackoffMilli == milli {
+		power = 0 // One to the power of anything is one, and attempts know no end.
+	}
 	if growth := math.Log2(float64(b.BackoffMilli) / milli); growth*float64(power) > 80 {
 		return math.MaxInt64
 	}
