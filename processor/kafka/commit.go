@@ -29,10 +29,7 @@ type publication struct {
 // a worker that is no member of the group any more.
 func (w *worker) commit(ctx context.Context) error {
 	w.committed = time.Now()
-	if err := w.forwarder.flush(ctx); err != nil {
-		return err
-	}
-	if err := w.loop.crashes("after forwards"); err != nil {
+	if err := w.flushForwards(ctx); err != nil {
 		return err
 	}
 	batch := w.collect()

@@ -59,11 +59,19 @@ func (f *forwarder) settled(r *kgo.Record, err error) {
 	}
 }
 
-// flush sends what waits and returns when all of it is acknowledged.
-func (f *forwarder) flush(ctx context.Context) error {
-	if f == nil || f.waiting == 0 {
+// flushForwards waits until all that was forwarded is acknowledged: the offsets that cover it are committed after that.
+func (w *worker) flushForwards(ctx context.Context) error {
+	if w.forwarder == nil || w.forwarder.waiting == 0 {
 		return nil
 	}
+	if err := w.forwarder.flush(ctx); err != nil {
+		return err
+	}
+	return w.loop.crashes("after forwards")
+}
+
+// flush sends what waits and returns when all of it is acknowledged.
+func (f *forwarder) flush(ctx context.Context) error {
 	err := f.client.Flush(ctx)
 	f.waiting = 0
 	if failure := f.failure.Load(); failure != nil {

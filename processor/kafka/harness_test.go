@@ -287,8 +287,10 @@ func (w *world) misrouted(from, to int) {
 		if waves(i/5, i%5) {
 			kind = schemas.MissingEvidence
 		}
-		r := outcome(fmt.Sprintf("case:route-%d:v1", i%5), kind, fmt.Sprint("m", i))
-		r.Partition = int32(i) % w.partitions
+		// Without an id: the core cannot know a repeat by itself.
+		o := schemas.Outcome{Circuit: fmt.Sprintf("case:route-%d:v1", i%5), Kind: kind, Source: fmt.Sprint("m", i), Count: 1}
+		r := &kgo.Record{Topic: topics.Outcomes, Partition: int32(i) % w.partitions}
+		r.Value = schemas.AppendOutcome(nil, &o)
 		records = append(records, r)
 	}
 	w.ProduceTo(w.t, records...)
