@@ -74,7 +74,6 @@ func (p *Policies) ProbeCause(policy *Policy, rule string, observed, threshold i
 	if rule == ProbeFailed {
 		cause.Since = on.Time
 		p.weigh(cause, []windows.Tally{{Kind: on.Kind, Matched: true, Count: 1, Weight: policy.weight(on)}})
-		cause.Kind = p.kinds.name(on.Kind)
 		cause.Evidence = []schemas.Evidence{p.reference(on)}
 	}
 	return cause

@@ -14,8 +14,7 @@ import (
 // computed in whole numbers and rounded once, so that every machine gets the same.
 func (b *Break) length(circuit string, attempt int, epoch, retryAfterMS int64) time.Duration {
 	limit := b.Max.Milliseconds()
-	ms := min(b.backedOff(circuit, attempt, epoch), limit)
-	return time.Duration(min(max(ms, retryAfterMS), limit)) * time.Millisecond
+	return time.Duration(min(max(b.backedOff(circuit, attempt, epoch), retryAfterMS), limit)) * time.Millisecond
 }
 
 func (b *Break) backedOff(circuit string, attempt int, epoch int64) int64 {

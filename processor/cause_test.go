@@ -82,6 +82,14 @@ func TestCauseBySuccess(t *testing.T) {
 	}
 }
 
+func TestCauseByWhatIsNeitherSuccessNorFailure(t *testing.T) {
+	r := newRig(t, `version: 1
+policies: [{name: p, match: ["*"], rules: [{name: s, type: count, kinds: [cancelled], threshold: 1}]}]`)
+	if c := r.outcomes(0, schemas.Cancelled).Tripped; c == nil || c.BySuccess || c.Kind != schemas.Cancelled {
+		t.Errorf("Tripped = %+v, want a trip by a cancelled call, which is no success", c)
+	}
+}
+
 // TestCauseKind checks the kind by which routes choose: of greatest weight, then that matched oftenest, then the first.
 func TestCauseKind(t *testing.T) {
 	const policy = `version: 1
@@ -222,6 +230,33 @@ policies:
 	want := []int64{12, 10, 9, 8, 7, 6, 5, 4, 3, 2}
 	if c == nil || c.Observed != 12 || !slices.Equal(offsets(c.Evidence), want) {
 		t.Errorf("cause %+v, want twelve, and evidence at offsets %v", c, want)
+	}
+}
+
+// TestCauseStartsAnew trips twice: the second cause knows nothing of what led to the first.
+func TestCauseStartsAnew(t *testing.T) {
+	r := newRig(t, `version: 1
+defaults: {break: {jitter: 0}}
+policies: [{name: p, match: ["*"], rules: [{name: s, type: consecutive, threshold: 2}]}]`)
+	r.outcomes(0, schemas.InvalidContract, schemas.InvalidContract)
+	r.outcomes(30*time.Second, schemas.Accepted)
+	c := r.outcomes(31*time.Second, schemas.MissingEvidence, schemas.MissingEvidence).Tripped
+	if c == nil || !slices.Equal(offsets(c.Evidence), []int64{4, 3}) || c.Since != t0.Add(31*time.Second) ||
+		len(c.ByKind) != 1 {
+		t.Errorf("the second cause is %+v, want the two outcomes at 31s in it", c)
+	}
+}
+
+// TestCauseWeighsWhatMatched trips on an outcome of the same kind that the rule does not select.
+func TestCauseWeighsWhatMatched(t *testing.T) {
+	r := newRig(t, `version: 1
+policies:
+- {name: p, match: ["*"], rules: [{name: r, type: ratio, severity: high, threshold: 0.5, minimum_throughput: 3}]}`)
+	r.outcome(0, schemas.Outcome{Kind: schemas.InvalidContract, Severity: schemas.High, Count: 2})
+	c := r.outcomes(time.Second, schemas.InvalidContract).Tripped
+	if c == nil || c.Weights[schemas.InvalidContract] != 2 || c.ByKind[schemas.InvalidContract] != 3 ||
+		c.Kind != schemas.InvalidContract || !slices.Equal(offsets(c.Evidence), []int64{0}) {
+		t.Errorf("the cause is %+v, want three seen and two that weigh", c)
 	}
 }
 
