@@ -73,13 +73,13 @@ func (l *Loop) bound(ctx context.Context, partition int32, topic string, at *inp
 // span returns where the log of a partition begins and ends.
 func (l *Loop) span(ctx context.Context, partition int32, topic string) (start, end int64, err error) {
 	one := []int32{partition}
-	starts, err := again(ctx, l, partition, func() (map[int32]int64, error) {
+	starts, err := again(ctx, l.trouble(partition), func() (map[int32]int64, error) {
 		return l.cluster.starts(ctx, topic, one)
 	})
 	if err != nil {
 		return 0, 0, err
 	}
-	ends, err := again(ctx, l, partition, func() (map[int32]int64, error) {
+	ends, err := again(ctx, l.trouble(partition), func() (map[int32]int64, error) {
 		return l.cluster.ends(ctx, topic, one, false)
 	})
 	return starts[partition], ends[partition], err

@@ -30,7 +30,9 @@ func (c *catchUp) run(ctx context.Context) error {
 	}
 	for c.reader.position < c.end {
 		before := c.reader.position
-		records, err := again(ctx, c.loop, c.partition, func() ([]*kgo.Record, error) { return c.reader.next(ctx) })
+		records, err := again(ctx, c.loop.trouble(c.partition), func() ([]*kgo.Record, error) {
+			return c.reader.next(ctx)
+		})
 		if err == nil {
 			err = c.take(ctx, records)
 		}

@@ -93,7 +93,8 @@ func (k *cluster) inspect(ctx context.Context) (layout, error) {
 	for _, t := range k.topics.named() {
 		names = append(names, t.name)
 	}
-	found, err := k.admin.Metadata(kadm.WithAuthorizedOps(ctx), names...) // So, as the client may not answer of its own.
+	// Asked for what we are authorized to do, the client does not answer from what it knows already.
+	found, err := k.admin.Metadata(kadm.WithAuthorizedOps(ctx), names...)
 	if err != nil {
 		return layout{}, fmt.Errorf("ask the brokers for the topics: %w", err)
 	}

@@ -15,7 +15,8 @@ func TestCrash(t *testing.T) {
 	for _, point := range []string{"before begin", "before end", "before store"} {
 		for _, n := range []int{1, 3} {
 			for _, wiped := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s, time %d, wiped %v", point, n, wiped), func(t *testing.T) { testCrash(t, point, n, wiped) })
+				name := fmt.Sprintf("%s, time %d, wiped %v", point, n, wiped)
+				t.Run(name, func(t *testing.T) { testCrash(t, point, n, wiped) })
 			}
 		}
 	}

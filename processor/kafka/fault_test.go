@@ -43,8 +43,8 @@ func TestIdleEvicted(t *testing.T) {
 // epoch is when virtual time begins.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestHungTransaction leaves a transaction of somebody else open in the changelog: a restore says who holds it, and goes
-// on when it ends.
+// TestHungTransaction leaves a transaction of somebody else open in the changelog: a restore says who holds it, and
+// goes on when it ends.
 func TestHungTransaction(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		rogue := w.Client(t, kgo.TransactionalID("rogue"), kgo.TransactionTimeout(2*time.Minute))

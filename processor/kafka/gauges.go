@@ -9,7 +9,8 @@ import (
 // gauges registers what is asked for at the time of a scrape.
 func (l *Loop) gauges(registry prometheus.Registerer) error {
 	gauge := func(name, help string, labels prometheus.Labels, value func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fusebox_" + name, Help: help, ConstLabels: labels}, value)
+		opts := prometheus.GaugeOpts{Name: "fusebox_" + name, Help: help, ConstLabels: labels}
+		return prometheus.NewGaugeFunc(opts, value)
 	}
 	circuits := "Circuits that are known: in memory or not."
 	for _, c := range []prometheus.Collector{
@@ -33,8 +34,9 @@ type storeCollector struct{ loop *Loop }
 
 var (
 	storeBytes  = prometheus.NewDesc("fusebox_store_bytes", "Bytes that the store takes on disk.", nil, nil)
-	storeErrors = prometheus.NewDesc("fusebox_store_errors_total", "Reads and writes of the store that failed.", nil, nil)
-	storeLag    = prometheus.NewDesc("fusebox_store_position_lag_records",
+	storeErrors = prometheus.NewDesc("fusebox_store_errors_total",
+		"Reads and writes of the store that failed.", nil, nil)
+	storeLag = prometheus.NewDesc("fusebox_store_position_lag_records",
 		"Records of the changelog that are in memory and not on disk yet.", nil, nil)
 )
 

@@ -197,8 +197,8 @@ func (w *world) home(circuit string) int32 {
 }
 
 func outcome(circuit, kind, id string) *kgo.Record {
-	return &kgo.Record{Topic: topics.Outcomes, Key: []byte(circuit),
-		Value: schemas.AppendOutcome(nil, &schemas.Outcome{Circuit: circuit, Kind: kind, ID: id, Count: 1, LatencyMS: 20})}
+	o := schemas.Outcome{Circuit: circuit, Kind: kind, ID: id, Count: 1, LatencyMS: 20}
+	return &kgo.Record{Topic: topics.Outcomes, Key: []byte(circuit), Value: schemas.AppendOutcome(nil, &o)}
 }
 
 func signal(s schemas.Signal) *kgo.Record {
@@ -224,8 +224,10 @@ func (w *world) produceAll(round int, circuits int, fails func(round, circuit in
 	w.Produce(w.t, signal(claim))
 	if round%3 == 0 {
 		circuit = fmt.Sprintf("case:route-%d:v1", (round+1)%circuits)
-		w.Produce(w.t, signal(schemas.Signal{Type: schemas.Override, Circuit: circuit, Mode: schemas.ForceOpen, Actor: "me",
-			Reason: "a test", TTL: 1500 * time.Millisecond}))
+		w.Produce(w.t, signal(schemas.Signal{
+			Type: schemas.Override, Circuit: circuit, Mode: schemas.ForceOpen, Actor: "me", Reason: "a test",
+			TTL: 1500 * time.Millisecond,
+		}))
 	}
 	time.Sleep(500 * time.Millisecond)
 }
@@ -288,7 +290,8 @@ func (w *world) misrouted(from, to int) {
 			kind = schemas.MissingEvidence
 		}
 		// Without an id: the core cannot know a repeat by itself.
-		o := schemas.Outcome{Circuit: fmt.Sprintf("case:route-%d:v1", i%5), Kind: kind, Source: fmt.Sprint("m", i), Count: 1}
+		o := schemas.Outcome{Kind: kind, Source: fmt.Sprint("m", i), Count: 1}
+		o.Circuit = fmt.Sprintf("case:route-%d:v1", i%5)
 		r := &kgo.Record{Topic: topics.Outcomes, Partition: int32(i) % w.partitions}
 		r.Value = schemas.AppendOutcome(nil, &o)
 		records = append(records, r)

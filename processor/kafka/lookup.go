@@ -23,7 +23,7 @@ func (w *worker) lookUp(ctx context.Context, batch []publication, why error) err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*transactionTimeout)
 	defer cancel()
-	offsets, err := again(ctx, w.loop, batch[0].pair.id, func() (map[int32]committed, error) {
+	offsets, err := again(ctx, w.unanswered, func() (map[int32]committed, error) {
 		return w.loop.cluster.offsets(ctx)
 	})
 	if err != nil {
@@ -46,4 +46,8 @@ func (w *worker) lookUp(ctx context.Context, batch []publication, why error) err
 		return w.again(why)
 	}
 	return fmt.Errorf("%w: others have committed for partitions of a transaction: %w", errRejoin, why)
+}
+
+func (w *worker) unanswered(err error) {
+	w.log.Warn("how a transaction ended is asked again", "err", err)
 }

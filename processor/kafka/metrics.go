@@ -83,7 +83,8 @@ type (
 // ofCircuits makes the metrics of circuits. Their histograms have few classic buckets, as each is a series a circuit:
 // the native ones tell the rest.
 func (m *metrics) ofCircuits(counters newCounters, gauges newGauges, histograms newHistograms) {
-	m.outcomes = counters("outcomes_total", "Outcomes, by kind and by what became of them.", "circuit", "kind", "result")
+	m.outcomes = counters("outcomes_total", "Outcomes, by kind and by what became of them.",
+		"circuit", "kind", "result")
 	m.state = gauges("circuit_state", "1 for the state that the circuit is in, 0 for the others.", "circuit", "state")
 	m.degraded = gauges("circuit_degraded", "1 while a degrading rule holds.", "circuit")
 	m.acceptance = gauges("circuit_acceptance_ratio",

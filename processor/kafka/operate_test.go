@@ -226,7 +226,8 @@ func TestSeries(t *testing.T) {
 		w.caughtUp()
 		metrics, lines := r.count(t, "ill")
 		if _, healthy := r.count(t, "healthy"); metrics > 25 || healthy > 25 || healthy < 15 {
-			t.Errorf("series of a circuit that tripped = %d, lines of a healthy one = %d, want at most 25", metrics, healthy)
+			t.Errorf("series of a circuit that tripped = %d, lines of a healthy one = %d, want at most 25",
+				metrics, healthy)
 		}
 		t.Logf("a whole life: %d series, %d lines", metrics, lines)
 		if n, _ := r.count(t, "one too many"); n != 0 {

@@ -43,7 +43,8 @@ func (w *world) replay(partition int32, outcomes, signals []*kgo.Record) []strin
 			r, signals = signals[0], signals[1:]
 			at.Signals = r.Offset + 1
 		}
-		in := processor.Input{Inputs: at, Trigger: schemas.Trigger{Topic: r.Topic, Partition: partition, Offset: r.Offset}}
+		in := processor.Input{Inputs: at}
+		in.Trigger = schemas.Trigger{Topic: r.Topic, Partition: partition, Offset: r.Offset}
 		if !w.read(r, partition, highest, &in) {
 			continue
 		}

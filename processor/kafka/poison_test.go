@@ -77,7 +77,8 @@ func TestForgedForward(t *testing.T) {
 		w.ready(r)
 		const circuit = "case:route-0:v1"
 		home := w.home(circuit)
-		here := forwarded{group: group, cluster: r.cluster.id, topicID: r.cluster.topicIDs[topics.Outcomes], at: time.Now()}
+		here := forwarded{group: group, cluster: r.cluster.id, at: time.Now()}
+		here.topicID = r.cluster.topicIDs[topics.Outcomes]
 		put := func(id string, partition int32, f forwarded) {
 			record := outcome(circuit, schemas.Accepted, id)
 			record.Partition = partition

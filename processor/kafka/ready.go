@@ -98,7 +98,8 @@ func (l *Loop) Ready() Report {
 	defer s.mu.Unlock()
 	r := Report{Joined: len(s.joined) == l.config.Workers}
 	if !r.Joined {
-		r.Missing = append(r.Missing, fmt.Sprintf("%d of %d workers have joined the group", len(s.joined), l.config.Workers))
+		r.Missing = append(r.Missing,
+			fmt.Sprintf("%d of %d workers have joined the group", len(s.joined), l.config.Workers))
 	}
 	for _, worker := range slices.Sorted(maps.Keys(s.restarts)) {
 		r.Missing = append(r.Missing, fmt.Sprintf("worker %s begins anew: %s", worker, s.restarts[worker]))

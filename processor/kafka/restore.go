@@ -43,7 +43,7 @@ func (l *Loop) restore(ctx context.Context, p *pair) (r restored, err error) {
 			l.claims.release(p)
 		}
 	}()
-	all, err := again(ctx, l, p.id, func() (map[int32]committed, error) { return l.cluster.offsets(ctx) })
+	all, err := again(ctx, l.trouble(p.id), func() (map[int32]committed, error) { return l.cluster.offsets(ctx) })
 	if err != nil {
 		return r, err
 	}
@@ -67,14 +67,20 @@ func (l *Loop) restore(ctx context.Context, p *pair) (r restored, err error) {
 	return r, l.fillCore(ctx, p.id, &r)
 }
 
-// again asks until there is an answer or the context ends, and says in the report what keeps it.
-func again[T any](ctx context.Context, l *Loop, partition int32, ask func() (T, error)) (T, error) {
+// trouble says in the report what keeps the restore of a partition.
+func (l *Loop) trouble(partition int32) func(error) {
+	return func(err error) { l.status.problem(partition, err) }
+}
+
+// again asks until there is an answer, or an error that does not go by itself, or the context ends. It tells what keeps
+// it.
+func again[T any](ctx context.Context, tell func(error), ask func() (T, error)) (T, error) {
 	for {
 		answer, err := ask()
 		if err == nil || ctx.Err() != nil || !transient(err) {
 			return answer, err
 		}
-		l.status.problem(partition, err)
+		tell(err)
 		select {
 		case <-ctx.Done():
 			return answer, ctx.Err()
@@ -121,7 +127,8 @@ func (l *Loop) position(partition int32, start, end int64) (int64, error) {
 	case at.Offset > end:
 		why = "its position is beyond the end of the changelog"
 	case age > l.tombstonesKept/2:
-		why = fmt.Sprintf("its position is %v old, and tombstones are kept for %v", age.Round(time.Second), l.tombstonesKept)
+		why = fmt.Sprintf("its position is %v old, and tombstones are kept for %v",
+			age.Round(time.Second), l.tombstonesKept)
 	default:
 		return at.Offset, nil
 	}
@@ -165,7 +172,7 @@ func (l *Loop) inputEnds(ctx context.Context, partition int32) (ends schemas.Inp
 	for topic, end := range map[string]*int64{
 		l.config.Topics.Outcomes: &ends.Outcomes, l.config.Topics.Signals: &ends.Signals,
 	} {
-		all, err := again(ctx, l, partition, func() (map[int32]int64, error) {
+		all, err := again(ctx, l.trouble(partition), func() (map[int32]int64, error) {
 			return l.cluster.ends(ctx, topic, []int32{partition}, true)
 		})
 		if err != nil {

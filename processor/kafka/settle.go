@@ -60,8 +60,8 @@ func (w *worker) count(p *pair, now time.Time) {
 		if st.Cause != nil {
 			rule = st.Cause.Rule
 		}
-		w.log.Info("circuit moved", "circuit", st.Circuit, "from", from, "to", st.State, "epoch", st.Epoch, "rule", rule,
-			"at", st.ChangedAt, "partition", p.id, "offset", st.Trigger.Offset, "enforced", st.Enforced)
+		w.log.Info("circuit moved", "circuit", st.Circuit, "from", from, "to", st.State, "epoch", st.Epoch,
+			"rule", rule, "at", st.ChangedAt, "partition", p.id, "offset", st.Trigger.Offset, "enforced", st.Enforced)
 	}
 	for _, s := range p.out.touched {
 		s.flush()

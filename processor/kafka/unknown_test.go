@@ -4,6 +4,7 @@ package kafka
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -20,7 +21,8 @@ func TestCommitUnknown(t *testing.T) {
 		found string // What the log must say.
 	}{
 		{"committed, answered with an error", kafkatest.EndFault{Err: kerr.UnknownServerError}, "was not confirmed"},
-		{"not committed, answered with an error", kafkatest.EndFault{Err: kerr.UnknownServerError, Lost: true}, "aborted"},
+		{"not committed, answered with an error",
+			kafkatest.EndFault{Err: kerr.UnknownServerError, Lost: true}, "aborted"},
 		{"committed, not answered", kafkatest.EndFault{}, ""},
 		{"not committed, not answered", kafkatest.EndFault{Lost: true}, ""},
 	} {
@@ -56,11 +58,10 @@ func TestCommitUnknown(t *testing.T) {
 // produce of a transaction and its end.
 func TestRebalance(t *testing.T) {
 	inWorld(t, 4, func(t *testing.T, w *world) {
-		var evict bool
+		var evict atomic.Bool
 		first := w.start(nil, func(l *Loop) {
 			l.crash = func(point string) error {
-				if point == "before end" && evict {
-					evict = false
+				if point == "before end" && evict.CompareAndSwap(true, false) {
 					w.fake.Evict(t, group, "fusebox-a-0")
 				}
 				return nil
@@ -74,13 +75,13 @@ func TestRebalance(t *testing.T) {
 				second = w.start(func(c *Config) { c.Instance, c.DataDir = "b", t.TempDir() }, nil)
 				w.ready(second)
 			case 8:
-				evict = true
+				evict.Store(true)
 			case 12:
 				w.end(second)
 			}
 			w.produceAll(round, 9, waves)
 		}
-		if evict {
+		if evict.Load() {
 			t.Error("no transaction was under way to take the member out")
 		}
 		w.ready(first)

@@ -204,7 +204,8 @@ func (w *worker) fault(p *pair, err error) error {
 	case errors.Is(err, errForward), errors.Is(err, errCrash):
 		return err
 	case errors.Is(err, errReenter):
-		w.log.Error("the store is in doubt: the partition is restored from the changelog", "partition", p.id, "err", err)
+		w.log.Error("the store is in doubt: the partition is restored from the changelog",
+			"partition", p.id, "err", err)
 		if err := w.loop.store.Wipe(p.id); err != nil {
 			return err
 		}
