@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -87,6 +88,18 @@ func TestCauseByWhatIsNeitherSuccessNorFailure(t *testing.T) {
 policies: [{name: p, match: ["*"], rules: [{name: s, type: count, kinds: [cancelled], threshold: 1}]}]`)
 	if c := r.outcomes(0, schemas.Cancelled).Tripped; c == nil || c.BySuccess || c.Kind != schemas.Cancelled {
 		t.Errorf("Tripped = %+v, want a trip by a cancelled call, which is no success", c)
+	}
+}
+
+// TestCauseTellsNeutralProbes counts neutral answers for which nobody asked, between the break and the probe.
+func TestCauseTellsNeutralProbes(t *testing.T) {
+	r := newRig(t, brief)
+	r.outcomes(0, schemas.InvalidContract, schemas.InvalidContract)
+	r.claim(30*time.Second, "A")
+	r.outcomes(31*time.Second, schemas.Cancelled, schemas.EvaluatorError)
+	c := r.outcomes(31*time.Second, schemas.InvalidContract).Tripped
+	if c == nil || c.Rule != breaker.ProbeFailed || c.NotCounted != (schemas.NotCounted{Neutral: 2}) {
+		t.Errorf("the cause is %+v, want a failed probe beside two neutral answers", c)
 	}
 }
 
@@ -244,6 +257,54 @@ policies: [{name: p, match: ["*"], rules: [{name: s, type: consecutive, threshol
 	if c == nil || !slices.Equal(offsets(c.Evidence), []int64{4, 3}) || c.Since != t0.Add(31*time.Second) ||
 		len(c.ByKind) != 1 {
 		t.Errorf("the second cause is %+v, want the two outcomes at 31s in it", c)
+	}
+}
+
+// TestEvidenceStartsAnew fills the evidence, empties it by a success or a change, and fills it again; a restore between
+// makes no difference.
+func TestEvidenceStartsAnew(t *testing.T) {
+	for _, how := range []string{"by a success", "by a change", "with a restore"} {
+		r := newRig(t, `version: 1
+defaults: {break: {jitter: 0}}
+policies: [{name: p, match: ["*"], rules: [{name: s, type: consecutive, threshold: 12}]}]`)
+		bad := slices.Repeat([]string{schemas.InvalidContract}, 11)
+		r.outcomes(0, bad...)
+		switch how {
+		case "by a success":
+			r.outcomes(0, schemas.Accepted)
+			r.outcomes(0, bad...)
+		case "by a change":
+			r.override(0, schemas.Reset, 0)
+			r.outcomes(0, bad...)
+		default:
+			value := r.values()["c"]
+			r.Commit()
+			r.Evict(0)
+			if err := r.Insert("c", value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last := r.offset
+		c := r.outcomes(0, schemas.InvalidContract).Tripped
+		if c == nil || len(c.Evidence) != 10 || c.Evidence[0].Offset != last || c.Evidence[9].Offset != last-9 {
+			t.Errorf("%s: evidence %v, want the ten up to %d", how, c, last)
+		}
+	}
+}
+
+// TestEvidenceAfterAReload names kinds by name where the file has them in another order, and drops what counts no more.
+func TestEvidenceAfterAReload(t *testing.T) {
+	const file = `version: 1
+kinds: %s
+policies: [{name: p, match: ["*"], kinds: {a: 1, b: 1}, rules: [%s]}]`
+	other, kept := "{name: o, type: count, kinds: [a], threshold: 9}", "{name: s, type: consecutive, threshold: 3}"
+	r := newRig(t, fmt.Sprintf(file, "[a, b]", other+", "+kept))
+	r.outcomes(0, "a", "b")
+	r.Reload(read(t, fmt.Sprintf(file, "[b, x, a]", kept)), schemas.Inputs{})
+	c := r.outcomes(0, "b").Tripped
+	if c == nil || len(c.Evidence) != 3 || c.Evidence[0].Kind != "b" || c.Evidence[1].Kind != "b" ||
+		c.Evidence[2].Kind != "a" || c.Kind != "b" {
+		t.Errorf("the cause is %+v, want evidence of b, b and a", c)
 	}
 }
 

@@ -69,6 +69,25 @@ func TestEvictSparesWhatIsUsed(t *testing.T) {
 	}
 }
 
+// TestEvictSparesWhatIsTouched lets a circuit lie in the overlay through many evictions.
+func TestEvictSparesWhatIsTouched(t *testing.T) {
+	r := newRig(t, brief)
+	for i := range 50 {
+		r.outcome(0, schemas.Outcome{Circuit: fmt.Sprint("c", i), Kind: schemas.Accepted})
+	}
+	r.Commit()
+	r.outcome(0, schemas.Outcome{Circuit: "c0", Kind: schemas.InvalidContract})
+	for left := 49; left >= 0; left-- {
+		r.Evict(left)
+		if want := max(left, 1); r.Len() != want || !r.Resident("c0") {
+			t.Fatalf("Evict(%d) left %d, c0 among them: %v", left, r.Len(), r.Resident("c0"))
+		}
+	}
+	if len(r.values()) != 1 {
+		t.Error("what the overlay holds is lost")
+	}
+}
+
 // TestRollback drops all that came since the last Commit, the clock's advance too.
 func TestRollback(t *testing.T) {
 	r := newRig(t, brief)

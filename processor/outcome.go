@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"math"
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -51,9 +52,12 @@ func (s *step) outcome(stamp time.Time) (kind string, why Why) {
 	return name, Counted
 }
 
+// longestCall is as long as a duration can be: some 292 years.
+const longestCall = math.MaxInt64 / int64(time.Millisecond)
+
 // started returns when the call of an outcome of time t began.
 func started(t time.Time, o *schemas.Outcome) time.Time {
-	return t.Add(-time.Duration(o.LatencyMS) * time.Millisecond)
+	return t.Add(-time.Duration(min(o.LatencyMS, longestCall)) * time.Millisecond)
 }
 
 // outdated tells whether the call was admitted before the circuit's last change, or under an epoch that never was.

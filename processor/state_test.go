@@ -106,6 +106,11 @@ func TestLeaseCounts(t *testing.T) {
 		{"released", func() result { return r.release(32*time.Second, "C") },
 			counts{Released: 1}, 1},
 		{"released again", func() result { return r.release(32*time.Second, "C") }, counts{}, 0},
+		{"unused", func() result {
+			r.claim(32*time.Second, "U")
+			s := schemas.Signal{Type: schemas.Release, Circuit: "c", Lease: "U", Unused: true}
+			return r.do(32*time.Second, processor.Input{Signal: &s})
+		}, counts{Released: 1}, 1},
 		{"failed", func() result {
 			return r.outcome(33*time.Second, schemas.Outcome{Kind: bad, Lease: "B"})
 		}, counts{Failed: 1}, 1},

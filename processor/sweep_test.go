@@ -3,6 +3,7 @@ package processor_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,18 @@ func TestSweep(t *testing.T) {
 	r.Commit()
 	if r.Resident("idle1") || !r.Resident("idle0") || r.Len() != 3 {
 		t.Errorf("after Commit %d circuits are in memory, want idle0, open and young", r.Len())
+	}
+}
+
+// TestSweepByThePolicyOfNow reloads an idle time before a circuit is touched again.
+func TestSweepByThePolicyOfNow(t *testing.T) {
+	r := newRig(t, brief)
+	r.outcomes(0, schemas.Accepted)
+	r.Commit()
+	r.Advance(t0.Add(time.Minute))
+	r.Reload(read(t, strings.Replace(brief, "idle_after: 1h", "idle_after: 1m", 1)), schemas.Inputs{})
+	if got := r.Sweep(9); len(got) != 1 {
+		t.Errorf("Sweep = %v, want what is idle for the minute that now suffices", got)
 	}
 }
 
@@ -120,6 +133,9 @@ func TestBirth(t *testing.T) {
 	}
 	if next := r.outcomes(time.Second, schemas.Accepted); next.Known != 0 || next.States != nil {
 		t.Errorf("the second outcome did %+v, want no record", next)
+	}
+	if s := r.state(t, time.Second); s.Inputs != (schemas.Inputs{Outcomes: 2, Signals: 1}) || s.Sequence != 1 {
+		t.Errorf("after the second outcome the circuit is %+v, want it as of that", s)
 	}
 	r.override(2*time.Second, schemas.Disable, time.Second)
 	again := r.outcomes(2*time.Hour, schemas.Accepted)

@@ -127,9 +127,29 @@ func TestValueUnderAPolicyThatIsOff(t *testing.T) {
 	if got := r.claim(time.Minute, "A"); got.Granted || got.States != nil {
 		t.Errorf("a claim did %+v, want it refused", got)
 	}
-	states := r.Reload(read(t, off), schemas.Inputs{})
+	states := r.Reload(read(t, off), schemas.Inputs{Outcomes: 7, Signals: 8})
 	if len(states) != 1 || states[0].State != schemas.Closed || states[0].Epoch != 2 {
 		t.Errorf("the reload published %+v, want the circuit closed", states)
+	}
+	if s := r.state(t, time.Minute); s.Inputs != (schemas.Inputs{Outcomes: 7, Signals: 8}) {
+		t.Errorf("after the reload the circuit is as of %+v", s.Inputs)
+	}
+}
+
+// TestValueOfPoliciesThatCameBack reads a value where its policies went and came back before it was written.
+func TestValueOfPoliciesThatCameBack(t *testing.T) {
+	r := newRig(t, brief)
+	r.Reload(read(t, rich), schemas.Inputs{})
+	r.Reload(read(t, brief), schemas.Inputs{})
+	r.outcomes(0, schemas.InvalidContract)
+	value := r.values()["c"]
+	r.Commit()
+	r.Evict(0)
+	if err := r.Insert("c", value); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.outcomes(0, schemas.InvalidContract); got.Tripped == nil || got.Tripped.Throughput != 2 {
+		t.Errorf("the second failure did %+v, want a trip of two", got)
 	}
 }
 
