@@ -2,10 +2,12 @@ package processor_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +221,39 @@ func TestCorruptValue(t *testing.T) {
 		}
 		if err := newRig(t, rich).Insert(name, append(value, 0)); err == nil {
 			t.Errorf("Insert of %s with a byte too many is no error", name)
+		}
+	}
+}
+
+// TestImpossibleValue writes numbers into a value that no circuit has: more ids than are kept, a place among them that
+// is not there, states and modes that are none.
+func TestImpossibleValue(t *testing.T) {
+	value := richCircuits(t).values()["c"]
+	ids := 18 // Behind the head, which has a fixed width.
+	for range 8 {
+		_, width := binary.Varint(value[ids:])
+		ids += width
+	}
+	if value[ids] != 64 {
+		t.Fatalf("the number of ids is %d, want 64: the form of values has changed", value[ids])
+	}
+	state := ids + 2 + 8*64
+	more := slices.Concat(value[:ids], []byte{65}, value[ids+1:ids+2], make([]byte, 8), value[ids+2:])
+	tests := map[string][]byte{"65 ids": more}
+	for name, change := range map[string]struct {
+		at int
+		to byte
+	}{
+		"place 64": {ids + 1, 64}, "a forced state without an override": {state, byte(schemas.ForcedOpen)},
+		"a state before that is none": {state, byte(schemas.Disabled+1) << 4}, "a mode that is none": {state + 1, 6},
+		"a mode that is no state": {state + 1, byte(schemas.Reset)},
+	} {
+		tests[name] = bytes.Clone(value)
+		tests[name][change.at] = change.to
+	}
+	for name, bad := range tests {
+		if err := newRig(t, rich).Insert("c", bad); err == nil {
+			t.Errorf("Insert of a value with %s is no error", name)
 		}
 	}
 }
