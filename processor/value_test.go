@@ -2,12 +2,9 @@ package processor_test
 
 import (
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,99 +185,4 @@ func TestGoldenValue(t *testing.T) {
 		c.Evidence[2].EvidenceRef != "s3://e" {
 		t.Errorf("the trip says %+v, want what was counted before in it", c)
 	}
-}
-
-// TestValueOfANewerVersion is refused by name, not taken for corrupt.
-func TestValueOfANewerVersion(t *testing.T) {
-	value := bytes.Clone(richCircuits(t).values()["c"])
-	if value[0] != processor.ValueVersion {
-		t.Fatalf("a value begins with %d, want its version", value[0])
-	}
-	value[0]++
-	r := newRig(t, rich)
-	if err := r.Insert("c", value); !errors.Is(err, processor.ErrNewerValue) || r.Resident("c") {
-		t.Errorf("Insert of a newer value = %v, want ErrNewerValue", err)
-	}
-	if _, err := processor.LastRecord(value); !errors.Is(err, processor.ErrNewerValue) {
-		t.Errorf("LastRecord of a newer value = %v, want ErrNewerValue", err)
-	}
-	if value[0] = 0; r.Insert("c", value) == nil || errors.Is(r.Insert("c", value), processor.ErrNewerValue) {
-		t.Error("Insert of version 0 is no error, or that of a newer version")
-	}
-}
-
-// TestCorruptValue cuts values short at every byte, and makes each too long: all are errors, and nothing stays in
-// memory.
-func TestCorruptValue(t *testing.T) {
-	for name, value := range richCircuits(t).values() {
-		r := newRig(t, rich)
-		for n := range value {
-			if err := r.Insert(name, value[:n]); err == nil || r.Resident(name) {
-				t.Fatalf("Insert of %d bytes of %d of %s = %v, resident %v", n, len(value), name, err, r.Resident(name))
-			}
-		}
-		if err := newRig(t, rich).Insert(name, append(value, 0)); err == nil {
-			t.Errorf("Insert of %s with a byte too many is no error", name)
-		}
-	}
-}
-
-// TestImpossibleValue writes numbers into a value that no circuit has: more ids than are kept, a place among them that
-// is not there, states and modes that are none.
-func TestImpossibleValue(t *testing.T) {
-	value := richCircuits(t).values()["c"]
-	ids := 18 // Behind the head, which has a fixed width.
-	for range 8 {
-		_, width := binary.Varint(value[ids:])
-		ids += width
-	}
-	if value[ids] != 64 {
-		t.Fatalf("the number of ids is %d, want 64: the form of values has changed", value[ids])
-	}
-	state := ids + 2 + 8*64
-	more := slices.Concat(value[:ids], []byte{65}, value[ids+1:ids+2], make([]byte, 8), value[ids+2:])
-	tests := map[string][]byte{"65 ids": more}
-	for name, change := range map[string]struct {
-		at int
-		to byte
-	}{
-		"place 64": {ids + 1, 64}, "a forced state without an override": {state, byte(schemas.ForcedOpen)},
-		"a state before that is none": {state, byte(schemas.Disabled+1) << 4}, "a mode that is none": {state + 1, 6},
-		"a mode that is no state": {state + 1, byte(schemas.Reset)},
-	} {
-		tests[name] = bytes.Clone(value)
-		tests[name][change.at] = change.to
-	}
-	for name, bad := range tests {
-		if err := newRig(t, rich).Insert("c", bad); err == nil {
-			t.Errorf("Insert of a value with %s is no error", name)
-		}
-	}
-}
-
-// FuzzInsert shows that no bytes make the core panic, and that what is read can be used, judged, written and read
-// again.
-func FuzzInsert(f *testing.F) {
-	for _, value := range richCircuits(f).values() {
-		f.Add(value)
-	}
-	f.Fuzz(func(t *testing.T, value []byte) {
-		r := newRig(t, rich)
-		processor.NeedsReload(value)
-		if r.Insert("c", value) != nil {
-			return
-		}
-		at := 50 * time.Second
-		r.state(t, at)
-		r.Ratios("c")
-		r.outcomes(at, schemas.Accepted, "tone", "tone", schemas.TransportFailure, schemas.Cancelled)
-		r.claim(at, "Z")
-		r.Reload(read(t, weighed), schemas.Inputs{})
-		r.outcomes(at, schemas.Accepted, "tone", schemas.InvalidContract, schemas.InvalidContract)
-		for name, again := range r.values() {
-			if err := newRig(t, weighed).Insert(name, again); err != nil {
-				t.Errorf("what was read does not read back: %v", err)
-			}
-		}
-	})
 }
