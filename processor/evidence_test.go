@@ -73,7 +73,9 @@ func TestEvidenceOfAnotherWindow(t *testing.T) {
 policies:
 - name: p
   match: ["*"]
-  rules: [{name: short, type: count, threshold: 12, window: 10s}, {name: long, type: count, threshold: 99, window: 1h}]`)
+  rules:
+  - {name: short, type: count, threshold: 12, window: 10s}
+  - {name: long, type: count, threshold: 99, window: 1h}`)
 	r.outcomes(20*time.Second, slices.Repeat([]string{schemas.InvalidContract}, 11)...)
 	r.outcome(20*time.Second, schemas.Outcome{Kind: schemas.InvalidContract, Time: t0.Add(5 * time.Second)})
 	c := r.outcomes(20*time.Second, schemas.InvalidContract).Tripped
