@@ -29,6 +29,7 @@ func (s *step) signal() {
 		}
 		s.publish(s.inconclusive(in.Lease), true)
 	case schemas.Override:
+		s.operator = &schemas.Operator{Mode: in.Mode, Actor: in.Actor, Reason: in.Reason}
 		s.publish(s.breaker.Decree(s.at, in, s.policy), true)
 	}
 }

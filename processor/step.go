@@ -13,6 +13,8 @@ type step struct {
 	at     time.Time
 	in     Input
 	result Result
+
+	operator *schemas.Operator // Whose word the circuit is taking.
 }
 
 // Step handles one record with the timestamp `at`. A circuit that is known has to be in memory: see Resident.
@@ -93,6 +95,7 @@ func (s *step) publish(change breaker.Change, counts bool) {
 	s.sequence++
 	state := s.state()
 	state.Trigger, state.Inputs, state.Clamped = s.in.Trigger, s.in.Inputs, s.in.Clamped
+	state.Operator = s.operator
 	s.result.States = append(s.result.States, state)
 }
 

@@ -45,6 +45,7 @@ type State struct {
 	Probe     Probe
 	Ramp      []RampStep
 	Override  *OverrideInForce
+	Operator  *Operator // Who made this very record, where an operator's word did.
 
 	Policy        string // Empty where no policy matches.
 	PolicyVersion string
@@ -105,6 +106,13 @@ type Probe struct{ Successes, Failures, Inconclusive, Concurrency int }
 type RampStep struct {
 	Share float64
 	Until time.Time
+}
+
+// Operator is the word of an operator: an override that was set, reset or cleared.
+type Operator struct {
+	Mode   Mode
+	Actor  string
+	Reason string
 }
 
 // OverrideInForce is what an operator said of the circuit. Until is the zero time where it has no end. Then is what the

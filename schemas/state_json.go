@@ -31,6 +31,7 @@ func AppendState(b []byte, s *State) []byte {
 	w.probe(s.Probe)
 	w.ramp(s.Ramp)
 	w.override(s.Override)
+	w.operator(s.Operator)
 	w.string("policy", s.Policy)
 	w.string("policy_version", s.PolicyVersion)
 	w.trigger(s.Trigger)
@@ -78,6 +79,19 @@ func (w *writer) ramp(steps []RampStep) {
 		w.end('}')
 	}
 	w.end(']')
+}
+
+// operator is written only where there is one.
+func (w *writer) operator(o *Operator) {
+	if o == nil {
+		return
+	}
+	w.name("operator")
+	w.begin('{')
+	w.string("mode", o.Mode.String())
+	w.string("actor", o.Actor)
+	w.string("reason", o.Reason)
+	w.end('}')
 }
 
 func (w *writer) override(o *OverrideInForce) {
@@ -184,6 +198,12 @@ func (s *State) circumstance(v *value) error {
 			s.Override = &OverrideInForce{}
 		}
 		return v.object(s.Override.member)
+	case "operator":
+		s.Operator = nil
+		if v.kind == '{' {
+			s.Operator = &Operator{}
+		}
+		return v.object(s.Operator.member)
 	case "policy":
 		return v.string(&s.Policy)
 	case "policy_version":

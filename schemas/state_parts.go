@@ -59,6 +59,18 @@ func (r *RampStep) member(v *value) error {
 	return nil
 }
 
+func (o *Operator) member(v *value) error {
+	switch v.name {
+	case "mode":
+		return v.mode(&o.Mode)
+	case "actor":
+		return v.cut(&o.Actor)
+	case "reason":
+		return v.cut(&o.Reason)
+	}
+	return nil
+}
+
 func (o *OverrideInForce) member(v *value) error {
 	switch v.name {
 	case "mode":
