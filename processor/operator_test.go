@@ -15,7 +15,8 @@ func TestARecordNamesTheOperatorWhoMadeIt(t *testing.T) {
 	at := t0
 	word := func(mode schemas.Mode, reason string, ttl time.Duration) []schemas.State {
 		at = at.Add(time.Second)
-		s := schemas.Signal{Type: schemas.Override, Circuit: circuit, Mode: mode, Actor: "ana", Reason: reason, TTL: ttl}
+		s := schemas.Signal{Type: schemas.Override, Circuit: circuit, Mode: mode, Actor: "ana", Reason: reason}
+		s.TTL = ttl
 		return p.Step(at, processor.Input{Signal: &s}).States
 	}
 	born := word(schemas.ForceOpen, "maintenance", 0)

@@ -21,7 +21,8 @@ func TestPitfall12HungOutcomes(t *testing.T) {
 		if err := rogue.BeginTransaction(); err != nil {
 			t.Fatalf("BeginTransaction: %v", err)
 		}
-		if err := rogue.ProduceSync(context.Background(), outcome("case:route:v1", "accepted", "x")).FirstErr(); err != nil {
+		hung := outcome("case:route:v1", "accepted", "x")
+		if err := rogue.ProduceSync(context.Background(), hung).FirstErr(); err != nil {
 			t.Fatalf("ProduceSync: %v", err)
 		}
 		for i := range 4 {
