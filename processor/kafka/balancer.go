@@ -17,10 +17,21 @@ import (
 type balancer struct {
 	kgo.GroupBalancer // cooperative-sticky
 	outcomes, signals string
+	synced            func(partitions map[string][]int32) // Told each whole assignment of this member.
 }
 
-func newBalancer(topics Topics) kgo.GroupBalancer {
-	return balancer{kgo.CooperativeStickyBalancer(), topics.Outcomes, topics.Signals}
+func newBalancer(topics Topics, synced func(map[string][]int32)) kgo.GroupBalancer {
+	return balancer{kgo.CooperativeStickyBalancer(), topics.Outcomes, topics.Signals, synced}
+}
+
+// ParseSyncAssignment reads what a generation of the group assigns to this member, and passes it on: all of it, where
+// the client's callbacks tell differences alone, and a transactional session swallows a second revocation in a row.
+func (b balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
+	partitions, err := b.GroupBalancer.ParseSyncAssignment(assignment)
+	if err == nil {
+		b.synced(partitions)
+	}
+	return partitions, err
 }
 
 // ProtocolName returns the name by which the members of a group agree on this balancer.

@@ -74,7 +74,7 @@ func TestBalancer(t *testing.T) {
 	topics := TopicsWithPrefix("t.")
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		b := newBalancer(topics)
+		b := newBalancer(topics, func(map[string][]int32) {})
 		pairs := int32(1 + rng.IntN(12))
 		counts := map[string]int32{topics.Outcomes: pairs, topics.Signals: pairs}
 		var members []member

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -12,6 +13,8 @@ import (
 func (w *worker) heed(ctx context.Context) error {
 	for _, event := range w.inbox.take() {
 		switch e := event.(type) {
+		case membership:
+			w.keep(e.partitions)
 		case assignment:
 			w.take(ctx, e.partitions)
 		case revocation:
@@ -29,6 +32,18 @@ func (w *worker) heed(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keep drops the pairs that are not among the worker's partitions any more. A broker checks that who commits an offset
+// is a member, and not that the partition is his: a pair that is kept by mistake would commit behind its new owner's
+// back.
+func (w *worker) keep(partitions map[string][]int32) {
+	topics := w.loop.config.Topics
+	for id := range w.pairs {
+		if !slices.Contains(partitions[topics.Outcomes], id) || !slices.Contains(partitions[topics.Signals], id) {
+			w.drop(id)
+		}
+	}
 }
 
 // take begins with the pairs that are assigned. The balancer assigns whole pairs alone.

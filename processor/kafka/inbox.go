@@ -7,6 +7,8 @@ import (
 
 // What others tell a worker. Each is taken by the worker's own goroutine between two polls.
 type (
+	// membership says which partitions are the worker's in a generation of the group, and no others.
+	membership struct{ partitions map[string][]int32 }
 	// assignment says which partitions the worker was given.
 	assignment struct{ partitions map[string][]int32 }
 	// revocation says which it has no longer.

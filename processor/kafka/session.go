@@ -29,7 +29,7 @@ func (w *worker) open() error {
 		kgo.ConsumerGroup(c.Group),
 		kgo.InstanceID(w.id),
 		kgo.ConsumeTopics(c.Topics.Outcomes, c.Topics.Signals),
-		kgo.Balancers(newBalancer(c.Topics)),
+		kgo.Balancers(newBalancer(c.Topics, w.synced)),
 		kgo.BlockRebalanceOnPoll(),
 		kgo.SessionTimeout(sessionTimeout),
 		kgo.HeartbeatInterval(heartbeatInterval),
@@ -61,6 +61,9 @@ func (w *worker) open() error {
 	w.session = session
 	return nil
 }
+
+// synced runs when a generation of the group begins, before any of its assignments and revocations.
+func (w *worker) synced(partitions map[string][]int32) { w.inbox.put(membership{partitions}) }
 
 // assigned runs inside a rebalance: it stops the new partitions from being polled, leaves word and returns.
 func (w *worker) assigned(_ context.Context, client *kgo.Client, partitions map[string][]int32) {
