@@ -9,7 +9,7 @@ import (
 	"github.com/fusebox-project/fusebox/internal/naive"
 )
 
-const seeds = 600
+const seeds = 300
 
 func TestGenerateIsTheSameForTheSameSeed(t *testing.T) {
 	for seed := range uint64(20) {
@@ -23,7 +23,7 @@ func TestGenerateIsTheSameForTheSameSeed(t *testing.T) {
 
 // TestPolicyTestIsReadBackAsItWasWritten also runs the model twice on each scenario, on the structs and on the text.
 func TestPolicyTestIsReadBackAsItWasWritten(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(40) {
 		p, steps, seen := naive.Scenario(seed)
 		if again := naive.New(p).Run(steps); !reflect.DeepEqual(again, seen) {
 			t.Fatalf("Scenario(%d) saw other things than a model that runs its steps", seed)
