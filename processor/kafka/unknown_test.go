@@ -102,7 +102,9 @@ func TestWorkers(t *testing.T) {
 		}
 		w.ready(r)
 		w.caughtUp()
-		if known, resident := r.known.Load(), r.resident.Load(); known != 30 || resident > 6 || resident == 0 {
+		// A worker that has just committed leaves the others to take their share at their next commit.
+		w.until("few resident", func() bool { return r.resident.Load() <= 6 })
+		if known, resident := r.known.Load(), r.resident.Load(); known != 30 || resident == 0 {
 			t.Errorf("%d circuits known and %d resident, want 30 and 1 to 6", known, resident)
 		}
 		w.end(r)
