@@ -4,8 +4,11 @@ package kafka
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/fusebox-project/fusebox/processor"
 )
@@ -123,6 +126,41 @@ func TestMisroutedBetween(t *testing.T) {
 		w.end(sender)
 		w.check()
 		w.countedOnce(280)
+	})
+}
+
+// TestForwardRefused lets a broker refuse some forwards for good: the worker begins anew from what is committed, and
+// what it sends again is counted once.
+func TestForwardRefused(t *testing.T) {
+	inWorld(t, 3, func(t *testing.T, w *world) {
+		w.policies = policies(t, restlessText)
+		forwards := 0
+		r := w.start(nil, func(l *Loop) {
+			l.crash = func(point string) error {
+				if point != "forward" {
+					return nil
+				}
+				if forwards++; forwards == 30 {
+					w.fake.FailProduce(topics.Outcomes, kerr.PolicyViolation, 2)
+				}
+				return nil
+			}
+		})
+		w.ready(r)
+		for i := range 6 {
+			w.misrouted(40*i, 40*i+40)
+			time.Sleep(time.Second)
+		}
+		w.ready(r)
+		w.caughtUp()
+		time.Sleep(time.Second)
+		w.caughtUp()
+		if !strings.Contains(w.log.String(), errForward.Error()) {
+			t.Error("the log does not say that a forward failed")
+		}
+		w.end(r)
+		w.check()
+		w.countedOnce(240)
 	})
 }
 
