@@ -105,3 +105,16 @@ policies:
 		t.Errorf("once all has left the windows of time %+v was published", s.States)
 	}
 }
+
+// TestGreatWeight multiplies a count and a weight whose product is just beyond 64 bits.
+func TestGreatWeight(t *testing.T) {
+	r := newRig(t, `version: 1
+policies:
+- name: p
+  match: ["*"]
+  kinds: {missing_evidence: 2.048}
+  rules: [{name: r, type: ratio, threshold: 1, minimum_throughput: 1}]`)
+	if got := r.outcome(0, schemas.Outcome{Kind: schemas.MissingEvidence, Count: 1 << 53}); got.Tripped == nil {
+		t.Errorf("2^53 failures of weight 2.048 did %+v, want a trip", got)
+	}
+}

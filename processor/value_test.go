@@ -138,7 +138,9 @@ func TestValueUnderAPolicyThatIsOff(t *testing.T) {
 // TestValueOfPoliciesThatCameBack reads a value where its policies went and came back before it was written.
 func TestValueOfPoliciesThatCameBack(t *testing.T) {
 	r := newRig(t, brief)
-	r.Reload(read(t, rich), schemas.Inputs{})
+	const other = `version: 1
+policies: [{name: p, match: ["*"], rules: [{name: s, type: consecutive, threshold: 9}]}]`
+	r.Reload(read(t, other), schemas.Inputs{})
 	r.Reload(read(t, brief), schemas.Inputs{})
 	r.outcomes(0, schemas.InvalidContract)
 	value := r.values()["c"]
