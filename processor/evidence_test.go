@@ -132,3 +132,15 @@ policies: [{name: p, match: ["*"], kinds: {a: 1, b: 1}, rules: [%s]}]`
 		t.Errorf("the cause is %+v, want evidence of b, b and a", c)
 	}
 }
+
+// TestEvidenceOutOfOrder keeps, of the last outcomes of the log, those that are older than the others too.
+func TestEvidenceOutOfOrder(t *testing.T) {
+	r := newRig(t, `version: 1
+policies: [{name: p, match: ["*"], rules: [{name: n, type: count, threshold: 3, last: 5}]}]`)
+	r.outcomes(time.Hour, schemas.InvalidContract)
+	r.outcomes(0, schemas.InvalidContract)
+	c := r.outcomes(time.Minute, schemas.InvalidContract).Tripped
+	if c == nil || !slices.Equal(offsets(c.Evidence), []int64{2, 1, 0}) || c.Since != t0 {
+		t.Errorf("the cause is %+v, want all three in it, since the oldest", c)
+	}
+}

@@ -81,6 +81,13 @@ func TestValueComesBack(t *testing.T) {
 	}
 	r.Commit()
 	back.offset = r.offset
+	for _, lease := range []string{"A", "B", "C", "D"} {
+		s := schemas.Signal{Type: schemas.Claim, Circuit: "half", Holder: "router", Lease: lease}
+		want, got := r.do(45*time.Second, processor.Input{Signal: &s}), back.do(45*time.Second, processor.Input{Signal: &s})
+		if want.Granted != (lease > "B") || got.Granted != want.Granted || text(want.States) != text(got.States) {
+			t.Errorf("claim of %s is granted: %v, and where it came back: %v, want C and D", lease, want.Granted, got.Granted)
+		}
+	}
 	for _, name := range []string{"c", "half", "forced"} {
 		for i, o := range []schemas.Outcome{
 			{Kind: schemas.Accepted, ID: "id10"}, {Kind: schemas.Accepted, ID: "id1"}, {Kind: "tone", Lease: "C"},
@@ -109,6 +116,25 @@ func text(states []schemas.State) string {
 		b = append(schemas.AppendState(b, &states[i]), '\n')
 	}
 	return string(b)
+}
+
+// TestValueKeepsTheRecovery trips a circuit that came back exactly when it has been healthy for long enough.
+func TestValueKeepsTheRecovery(t *testing.T) {
+	was := newRig(t, brief)
+	was.outcomes(0, schemas.InvalidContract, schemas.InvalidContract)
+	was.outcomes(30*time.Second, schemas.Accepted)
+	was.override(31*time.Second, schemas.ForceClosed, 0)
+	was.override(32*time.Second, schemas.Clear, 0)
+	for at, attempt := range map[time.Duration]int{630*time.Second - time.Millisecond: 2, 630 * time.Second: 1} {
+		r := newRig(t, brief)
+		if err := r.Insert("c", was.values()["c"]); err != nil {
+			t.Fatal(err)
+		}
+		r.outcomes(at, schemas.InvalidContract, schemas.InvalidContract)
+		if s := r.state(t, at); s.State != schemas.Open || s.Attempt != attempt {
+			t.Errorf("a trip %v after the start is attempt %d in state %v, want %d", at, s.Attempt, s.State, attempt)
+		}
+	}
 }
 
 // TestValueUnderAPolicyThatIsOff reads an open circuit where its policy has been switched off since: nobody may claim.
