@@ -83,9 +83,9 @@ func TestValueComesBack(t *testing.T) {
 	back.offset = r.offset
 	for _, lease := range []string{"A", "B", "C", "D"} {
 		s := schemas.Signal{Type: schemas.Claim, Circuit: "half", Holder: "router", Lease: lease}
-		want, got := r.do(45*time.Second, processor.Input{Signal: &s}), back.do(45*time.Second, processor.Input{Signal: &s})
+		want, got := r.do(45*time.Second, inputOf(&s)), back.do(45*time.Second, inputOf(&s))
 		if want.Granted != (lease > "B") || got.Granted != want.Granted || text(want.States) != text(got.States) {
-			t.Errorf("claim of %s is granted: %v, and where it came back: %v, want C and D", lease, want.Granted, got.Granted)
+			t.Errorf("claim of %s did %+v, and where it came back %+v, want C and D granted", lease, want, got)
 		}
 	}
 	for _, name := range []string{"c", "half", "forced"} {
