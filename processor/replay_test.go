@@ -125,7 +125,7 @@ func (r *replay) restart() {
 // TestTheSameRecordsHoweverTheLogIsCut runs random logs in one go, in small transactions some of which are aborted and
 // done again, with circuits leaving memory, and with a stop and a restore between any two records.
 func TestTheSameRecordsHoweverTheLogIsCut(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(150) {
 		policies, l := randomLog(t, 1_000_000+seed)
 		whole := newReplay(policies)
 		for _, e := range l {
@@ -193,7 +193,7 @@ func same(t *testing.T, seed uint64, how string, want, got *replay) {
 
 // TestSequenceHasNoGap checks that each record of a life is numbered one more than the one before.
 func TestSequenceHasNoGap(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(100) {
 		policies, l := randomLog(t, 2_000_000+seed)
 		r := newReplay(policies)
 		for _, e := range l {
