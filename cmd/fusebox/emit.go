@@ -59,7 +59,7 @@ faster, so that more of them began before a circuit's last change and count as s
 // run emits what the command names and prints the summary.
 func (e *emitter) run(cmd *cobra.Command, c config, files []string, asJSON bool) error {
 	ctx := cmd.Context()
-	inputs, total, err := openInputs(cmd.InOrStdin(), files)
+	inputs, total, err := openInputs(ctx, cmd.InOrStdin(), files)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,11 @@ func (e *emitter) run(cmd *cobra.Command, c config, files []string, asJSON bool)
 		return err
 	}
 	defer client.Close()
-	e.client, e.bar = client, newBar(e.out, total)
+	typed := len(files) == 0 && isTerminal(cmd.InOrStdin())
+	if typed {
+		fmt.Fprintln(e.out, "reading outcomes from this terminal, one JSON object a line; Ctrl-D ends")
+	}
+	e.client, e.bar = client, newBar(e.out, total, isTerminal(e.out) && !typed)
 	began := time.Now()
 	err = e.emit(ctx, inputs)
 	summary := e.summary(time.Since(began))
@@ -112,9 +116,9 @@ type inputs []input
 
 // openInputs opens the files, all or none, or takes stdin where there are none. It returns their size in bytes, or
 // -1 where nobody knows it.
-func openInputs(stdin io.Reader, files []string) (inputs, int64, error) {
+func openInputs(ctx context.Context, stdin io.Reader, files []string) (inputs, int64, error) {
 	if len(files) == 0 {
-		return inputs{{"", io.NopCloser(stdin)}}, -1, nil
+		return inputs{{"", untilDone(ctx, stdin)}}, -1, nil
 	}
 	var opened inputs
 	var total int64
@@ -133,6 +137,20 @@ func openInputs(stdin io.Reader, files []string) (inputs, int64, error) {
 		total += stat.Size()
 	}
 	return opened, total, nil
+}
+
+// untilDone returns what r has, until the context ends: then reading ends with its cause. At that time the goroutine
+// that reads r may be blocked in it, waiting for somebody to type; it is left so, as nothing can take it out of there,
+// and ends with the process.
+func untilDone(ctx context.Context, r io.Reader) io.ReadCloser {
+	out, in := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { in.CloseWithError(context.Cause(ctx)) })
+	go func() {
+		_, err := io.Copy(in, r)
+		in.CloseWithError(err)
+		stop()
+	}()
+	return out
 }
 
 func (in inputs) close() {
@@ -158,10 +176,10 @@ func (s emitted) print(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// newBar returns a progress bar over so many bytes, which is seen only on a terminal and after the first second.
-func newBar(w io.Writer, total int64) *progressbar.ProgressBar {
+// newBar returns a progress bar over so many bytes, which is seen only after the first second.
+func newBar(w io.Writer, total int64, seen bool) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(total,
-		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(isTerminal(w)),
+		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(seen),
 		progressbar.OptionShowBytes(true),
 		progressbar.OptionSetDescription("emit"), progressbar.OptionThrottle(time.Second),
 		progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())

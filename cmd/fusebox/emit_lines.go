@@ -41,6 +41,8 @@ type emitter struct {
 	refused int64
 	failed  int64
 	old     int64 // Sent as they were, of longAgo.
+
+	noted map[string]bool // Words that nobody knows and that were told of; at most maxFacts. Of the sending goroutine.
 }
 
 // lines sends the lines of one input. Its first line, where times are moved, happens now.
@@ -53,6 +55,9 @@ func (e *emitter) lines(ctx context.Context, in input) error {
 		line, read, err := readLine(reader)
 		if number == 1 {
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		where := fmt.Sprintf("%sline %d", in.name, number)
 		if errors.Is(err, errTooLong) {
@@ -101,6 +106,7 @@ func (e *emitter) line(ctx context.Context, where string, line []byte) error {
 		e.refuse(where, err)
 		return nil
 	}
+	e.noteWords(where, line, &o)
 	if e.pace != nil {
 		at, err := e.pace.wait(ctx, o.Time)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 func main() { os.Exit(execute(os.Args[1:])) }
@@ -39,16 +40,32 @@ func heedSignals(done <-chan struct{}, cancel context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	select {
-	case <-done:
-		return
-	case s := <-signals:
-		cancel(signalError{s})
-	}
-	select {
-	case <-done:
-	case s := <-signals:
+	if s := secondSignal(done, signals, cancel); s != nil {
 		fmt.Fprintf(os.Stderr, "fusebox: second signal (%s): ended at once, without a clean shutdown\n", s)
 		os.Exit(exitFailed)
+	}
+}
+
+// oneRequest is how long signals are one request: timeout(1) and terminals send theirs to the process and once more to
+// its group.
+const oneRequest = 500 * time.Millisecond
+
+// secondSignal cancels at the first signal and returns the first that comes more than oneRequest after it, or nil when
+// done is closed.
+func secondSignal(done <-chan struct{}, signals <-chan os.Signal, cancel context.CancelCauseFunc) os.Signal {
+	var first time.Time
+	for {
+		select {
+		case <-done:
+			return nil
+		case s := <-signals:
+			switch {
+			case first.IsZero():
+				first = time.Now()
+				cancel(signalError{s})
+			case time.Since(first) > oneRequest:
+				return s
+			}
+		}
 	}
 }

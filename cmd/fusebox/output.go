@@ -25,9 +25,9 @@ func writeJSON(w io.Writer, v any) error {
 	return encoder.Encode(v)
 }
 
-// isTerminal tells whether somebody reads w on a terminal.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+// isTerminal tells whether a stream is a terminal, at which somebody reads or types.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	return ok && (isatty.IsTerminal(file.Fd()) || isatty.IsCygwinTerminal(file.Fd()))
 }
 

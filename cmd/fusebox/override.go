@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -159,7 +158,7 @@ func (r *overrideRequest) confirm(in io.Reader, out io.Writer, circuits []string
 	if r.yes {
 		return nil
 	}
-	if terminal, ok := in.(*os.File); !ok || !isTerminal(terminal) {
+	if !isTerminal(in) {
 		return usageErrorf("nobody can be asked here, as stdin is no terminal: say --yes to go on")
 	}
 	fmt.Fprint(out, "Go on? [y/N] ")

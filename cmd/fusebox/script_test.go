@@ -6,8 +6,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +29,7 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"answers": awaitAnswer, "exits": checkExit, "freeaddr": freeAddr, "kafka": runKafka,
+			"interrupt": interrupt,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[kafkaKey{}] = new(*kfake.Cluster)
@@ -108,6 +111,25 @@ func awaitAnswer(ts *testscript.TestScript, _ bool, args []string) {
 		case <-tick.C:
 		case <-deadline:
 			ts.Fatalf("%s answers %q, want %s", args[0], last, want)
+		}
+	}
+}
+
+// interrupt interrupts a command in the background again and again until it ends: interrupt NAME
+func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+	at := slices.IndexFunc(ts.BackgroundCmds(), func(cmd *exec.Cmd) bool { return cmd.Args[1] == args[0] })
+	if at < 0 {
+		ts.Fatalf("%s does not run in the background", args[0])
+	}
+	process := ts.BackgroundCmds()[at].Process
+	deadline := time.After(patience)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for process.Signal(os.Interrupt) == nil {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			ts.Fatalf("%s has not ended", args[0])
 		}
 	}
 }
