@@ -50,18 +50,16 @@ func TestCorruptValue(t *testing.T) {
 // TestImpossibleValue writes numbers into a value that no circuit has: more ids than are kept, a place among them that
 // is not there, states and modes that are none.
 func TestImpossibleValue(t *testing.T) {
-	value := richCircuits(t).values()["c"]
-	ids := 18 // Behind the head, which has a fixed width.
-	for range 8 {
-		_, width := binary.Varint(value[ids:])
-		ids += width
-	}
+	values := richCircuits(t).values()
+	value, forced := values["c"], values["forced"]
+	ids := idsOf(value)
+	state := ids + 2 + 8*int(value[ids])
 	if value[ids] != 64 {
 		t.Fatalf("the number of ids is %d, want 64: the form of values has changed", value[ids])
 	}
-	state := ids + 2 + 8*64
+	forced[idsOf(forced)+3] = byte(schemas.Reset)
 	more := slices.Concat(value[:ids], []byte{65}, value[ids+1:ids+2], make([]byte, 8), value[ids+2:])
-	tests := map[string][]byte{"65 ids": more}
+	tests := map[string][]byte{"65 ids": more, "an override that is none": forced}
 	for name, change := range map[string]struct {
 		at int
 		to byte
@@ -78,6 +76,16 @@ func TestImpossibleValue(t *testing.T) {
 			t.Errorf("Insert of a value with %s is no error", name)
 		}
 	}
+}
+
+// idsOf returns where the ids begin in a value: behind the head, which has a fixed width, and eight numbers.
+func idsOf(value []byte) int {
+	at := 18
+	for range 8 {
+		_, width := binary.Varint(value[at:])
+		at += width
+	}
+	return at
 }
 
 // FuzzInsert shows that no bytes make the core panic, and that what is read can be used, judged, written and read
