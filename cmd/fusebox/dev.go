@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -33,8 +34,8 @@ type dev struct {
 	partitions int32
 	demo       bool
 
-	out io.Writer
-	log *slog.Logger
+	out, errOut io.Writer
+	log         *slog.Logger
 }
 
 func newDevCommand() *cobra.Command {
@@ -67,6 +68,9 @@ With --demo simulated producers and routers work on a route whose answers go bad
 			return err
 		}
 		d.asked = flags.Changed("broker")
+		if err := checkJoinable(d.broker); err != nil {
+			return err
+		}
 		if d.partitions < 0 {
 			return usageErrorf("--partitions %d: want 1 or more", d.partitions)
 		}
@@ -74,10 +78,10 @@ With --demo simulated producers and routers work on a route whose answers go bad
 		if err != nil {
 			return err
 		}
-		if d.demo && environment()["FUSEBOX_LOG_LEVEL"] == "" {
-			c.LogLevel = slog.LevelWarn // The demo tells the story itself.
+		if environment()["FUSEBOX_LOG_LEVEL"] == "" {
+			c.LogLevel = slog.LevelWarn // What a newcomer has to see would scroll away.
 		}
-		d.out, d.log = cmd.OutOrStdout(), c.logger(cmd.ErrOrStderr())
+		d.out, d.errOut, d.log = cmd.OutOrStdout(), cmd.ErrOrStderr(), c.logger(cmd.ErrOrStderr())
 		return d.run(cmd.Context(), c)
 	}
 	return cmd
@@ -89,11 +93,6 @@ func (d *dev) run(ctx context.Context, c config) (err error) {
 	if err != nil {
 		return err
 	}
-	listener, err := listenDev(d.broker, d.asked)
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
 	web, err := listenWeb(c)
 	if err != nil {
 		return err
@@ -104,6 +103,11 @@ func (d *dev) run(ctx context.Context, c config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, leave()) }()
+	listener, err := d.listen()
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
 
 	broker, err := startBroker(filepath.Join(d.data, "broker"), listener, d.log)
 	if err != nil {
@@ -115,6 +119,7 @@ func (d *dev) run(ctx context.Context, c config) (err error) {
 		return err
 	}
 	d.greet(broker.addr, web.Addr().String(), policies)
+	d.warnAddress(broker.addr)
 	return d.work(ctx, c, policies, web)
 }
 
@@ -134,7 +139,9 @@ func (d *dev) work(ctx context.Context, c config, policies *breaker.Policies, we
 	if d.demo {
 		wg.Go(func() { cancel(runDemo(ctx, d.out, c.topics(), c.clientOpts())) })
 	}
-	return p.run(ctx, web, registry)
+	err = p.run(ctx, web, registry)
+	cancel(err) // The demo cannot go on without the processor.
+	return once(err, c.InstanceID)
 }
 
 // policies reads the policies to judge by: of the flag, of the environment, of the demo, or the built-in ones.
@@ -230,15 +237,48 @@ func (d *dev) greet(broker, web string, policies *breaker.Policies) {
 		}
 		return cell
 	})
-	hint := ""
+	hint := program() + " "
 	if broker != defaultBroker {
-		hint = "FUSEBOX_BROKERS=" + broker + " "
+		hint = "FUSEBOX_BROKERS=" + broker + " " + hint
 	}
 	fmt.Fprintln(d.out, "try, in another terminal:")
 	if !d.demo {
-		fmt.Fprintf(d.out, "  %sfusebox emit < outcomes.jsonl\n", hint)
+		fmt.Fprintf(d.out, "  %semit < outcomes.jsonl\n", hint)
 	}
-	fmt.Fprintf(d.out, "  %sfusebox status\n  %sfusebox watch\n\n", hint, hint)
+	fmt.Fprintf(d.out, "  %sstatus\n  %swatch\n\n", hint, hint)
+}
+
+// warnAddress says, last of all, that clients do not find the broker by themselves where nobody asked for that.
+func (d *dev) warnAddress(broker string) {
+	if d.asked || broker == d.broker {
+		return
+	}
+	why := d.broker + " is taken by another program"
+	if listener, err := net.Listen("tcp", d.broker); err == nil {
+		listener.Close()
+		why = "the broker listens where it did the last time on this data"
+	}
+	fmt.Fprintf(d.errOut, "%s\n\n", paletteFor(d.errOut).warn(hang(fmt.Sprintf(
+		"%s: set FUSEBOX_BROKERS=%s for emit, status, watch and override", why, broker), widthOf(d.errOut))))
+}
+
+// program returns how a user calls this program: by its name where that is found on the PATH, else as it was started.
+func program() string {
+	const name = "fusebox"
+	if found, err := exec.LookPath(name); err == nil && sameFile(found, os.Args[0]) {
+		return name
+	}
+	return os.Args[0]
+}
+
+// sameFile tells whether the program at a path is the one that was started as said.
+func sameFile(path, started string) bool {
+	if started, err := exec.LookPath(started); err == nil {
+		a, err := os.Stat(path)
+		b, other := os.Stat(started)
+		return err == nil && other == nil && os.SameFile(a, b)
+	}
+	return false
 }
 
 func (d *dev) policyWords(policies *breaker.Policies) string {

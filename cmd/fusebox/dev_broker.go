@@ -22,24 +22,58 @@ type devBroker struct {
 	mark string // The file that is there while the broker runs, and after it was killed.
 }
 
-// listenDev listens where clients are to join. Where nobody asked for the address and it is taken, another free port
-// of the same host will do.
-func listenDev(addr string, asked bool) (net.Listener, error) {
+// checkJoinable tells whether clients can join at an address.
+func checkJoinable(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, usageErrorf("--broker %s: want host:port", addr)
+		return usageErrorf("--broker %s: want host:port, such as %s", addr, defaultBroker)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		return nil, usageErrorf("--broker %s: want an address that clients can join, as it is told to them", addr)
+		return usageErrorf("--broker %s: want an address that clients can join, as it is told to them", addr)
 	}
-	listener, err := net.Listen("tcp", addr)
-	if errors.Is(err, syscall.EADDRINUSE) && !asked {
-		listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+	return nil
+}
+
+// portFile keeps, in the data directory, an address that nobody asked for.
+const portFile = "broker.addr"
+
+// listen listens where clients are to join: where somebody asked for, or else where it did the last time on this data,
+// at the default address, or at any free port of its host, whichever is the first to be free.
+func (d *dev) listen() (net.Listener, error) {
+	if d.asked {
+		return listenFirst(d.broker)
+	}
+	host, _, _ := net.SplitHostPort(d.broker)
+	addrs := []string{d.broker, net.JoinHostPort(host, "0")}
+	kept, err := os.ReadFile(filepath.Join(d.data, portFile))
+	if err == nil && checkJoinable(string(kept)) == nil {
+		addrs = append([]string{string(kept)}, addrs...)
+	}
+	listener, err := listenFirst(addrs...)
+	if err != nil {
+		return nil, err
+	}
+	if addr := listener.Addr().String(); addr != d.broker {
+		err = os.WriteFile(filepath.Join(d.data, portFile), []byte(addr), 0o600)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--broker %s: %w", addr, err)
+		return nil, errors.Join(fmt.Errorf("keep the broker's address: %w", err), listener.Close())
 	}
 	return listener, nil
+}
+
+// listenFirst listens at the first address that is not taken.
+func listenFirst(addrs ...string) (net.Listener, error) {
+	for i, addr := range addrs {
+		listener, err := net.Listen("tcp", addr)
+		if err == nil {
+			return listener, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) || i == len(addrs)-1 {
+			return nil, fmt.Errorf("--broker %s: %w", addr, err)
+		}
+	}
+	panic("listenFirst without an address")
 }
 
 // startBroker starts a broker on what a directory holds, or on nothing. After a kill it first takes back what the

@@ -119,18 +119,68 @@ func TestListenDev(t *testing.T) {
 	}
 	defer taken.Close()
 	addr := taken.Addr().String()
-	other, err := listenDev(addr, false)
-	if err != nil {
-		t.Fatalf("listenDev(%s) where nobody asked for it = %v, want another port", addr, err)
+	d := &dev{broker: addr, data: t.TempDir()}
+	other := listenAs(t, d)
+	if other == addr {
+		t.Fatalf("listen at %s, which is taken, want another port", addr)
 	}
-	defer other.Close()
-	if _, err := listenDev(addr, true); err == nil {
-		t.Errorf("listenDev(%s) where it was asked for and is taken succeeds, want an error", addr)
+	if again := listenAs(t, d); again != other {
+		t.Errorf("listen a second time on the same data at %s, want %s as the first time", again, other)
+	}
+	blocker, err := net.Listen("tcp", other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blocker.Close()
+	if third := listenAs(t, d); third == other {
+		t.Errorf("listen at %s, which is taken now, want a third port", third)
+	}
+	d.asked = true
+	if _, err := d.listen(); err == nil {
+		t.Errorf("listen at %s, which was asked for and is taken, succeeds, want an error", addr)
 	}
 	for _, bad := range []string{"", "9092", ":9092", "0.0.0.0:9092", "[::]:9092"} {
 		var status *statusError
-		if _, err := listenDev(bad, true); !errors.As(err, &status) || status.status != exitUsage {
-			t.Errorf("listenDev(%q) = %v, want a usage error", bad, err)
+		if err := checkJoinable(bad); !errors.As(err, &status) || status.status != exitUsage {
+			t.Errorf("checkJoinable(%q) = %v, want a usage error", bad, err)
 		}
+	}
+}
+
+// listenAs lets a dev listen, ends that, and returns where it was.
+func listenAs(t *testing.T, d *dev) string {
+	t.Helper()
+	listener, err := d.listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func TestWarnAddress(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := taken.Addr().String()
+	warned := func(d dev, broker string) string {
+		var out strings.Builder
+		d.errOut = &out
+		d.warnAddress(broker)
+		return strings.TrimSpace(out.String())
+	}
+	const other = "127.0.0.1:36509"
+	want := addr + " is taken by another program: " +
+		"set FUSEBOX_BROKERS=127.0.0.1:36509 for emit, status, watch and override"
+	if got := warned(dev{broker: addr}, other); got != want {
+		t.Errorf("warnAddress where it is taken says %q, want %q", got, want)
+	}
+	if got := warned(dev{broker: addr}, addr) + warned(dev{broker: other, asked: true}, other); got != "" {
+		t.Errorf("warnAddress where clients find the broker, or were told, says %q, want nothing", got)
+	}
+	taken.Close()
+	if got := warned(dev{broker: addr}, other); !strings.HasPrefix(got, "the broker listens where it did") {
+		t.Errorf("warnAddress where the port of the last time was taken again says %q, want that", got)
 	}
 }

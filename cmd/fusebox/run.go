@@ -71,7 +71,15 @@ func (c config) process(
 	if errors.As(err, &locked) {
 		return &statusError{exitUsage, err}
 	}
-	return err
+	return once(err, c.InstanceID)
+}
+
+// once says a single time that another process has the same name, which every worker may have met, and what to do.
+func once(err error, instance string) error {
+	if !errors.Is(err, kafka.ErrTwice) {
+		return err
+	}
+	return fmt.Errorf("%w, %q; give each its own FUSEBOX_INSTANCE_ID", kafka.ErrTwice, instance)
 }
 
 // processor returns the configuration of the loop.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -114,6 +115,34 @@ func widthOf(w io.Writer) int {
 	return width
 }
 
+// visible returns how many columns a text takes: colours take none.
+func visible(text string) int { return utf8.RuneCountInString(colours.ReplaceAllString(text, "")) }
+
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// hang breaks each line of a text that is wider than a terminal at spaces. What follows goes below the line's last
+// column, if it has columns, or else below its first word. A width of 0 breaks nothing.
+func hang(text string, width int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if width == 0 || visible(line) <= width {
+			continue
+		}
+		at := len(line) - len(strings.TrimLeft(line, " "))
+		for _, gap := range gaps.FindAllStringIndex(line, -1) {
+			if visible(line[:gap[1]]) <= width/2 {
+				at = gap[1]
+			}
+		}
+		head, indent := line[:at], strings.Repeat(" ", visible(line[:at]))
+		lines[i] = head + wrap(line[at:], width, indent)[len(indent):]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// gaps are what lies between two columns.
+var gaps = regexp.MustCompile(`\S  +`)
+
 // wrap breaks a text at spaces into lines of at most so many columns, each after the indent. A width of 0 breaks
 // nothing, and a word that is longer than a line has one of its own.
 func wrap(text string, width int, indent string) string {
@@ -121,7 +150,7 @@ func wrap(text string, width int, indent string) string {
 	b.WriteString(indent)
 	column := len(indent)
 	for i, word := range strings.Fields(text) {
-		length := utf8.RuneCountInString(word)
+		length := visible(word)
 		switch {
 		case i == 0:
 		case width > 0 && column+1+length > width:

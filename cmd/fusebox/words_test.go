@@ -28,6 +28,28 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+func TestHang(t *testing.T) {
+	const red = "\x1b[31mone\x1b[0m"
+	tests := []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"one two three four", 0, "one two three four"},
+		{"one two three four", 9, "one two\nthree\nfour"},
+		{"  one two three", 9, "  one two\n  three"},
+		{"  a   b   one two three\nrest", 20, "  a   b   one two\n          three\nrest"},
+		{"  a much longer name  one two", 24, "  a much longer name one\n  two"},
+		{red + " two three", 9, red + " two\nthree"},
+		{red + "   one two three", 12, red + "   one\n      two\n      three"},
+	}
+	for _, tt := range tests {
+		if got := hang(tt.text, tt.width); got != tt.want {
+			t.Errorf("hang(%q, %d) = %q, want %q", tt.text, tt.width, got, tt.want)
+		}
+	}
+}
+
 func TestIn(t *testing.T) {
 	now := time.Date(2026, 9, 14, 12, 0, 0, 0, time.UTC)
 	for d, want := range map[time.Duration]string{
