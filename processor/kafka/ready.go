@@ -64,6 +64,13 @@ func (s *status) phase(partition int32, worker string, now phase) {
 	s.parts[partition] = &PartitionReport{Partition: partition, Worker: worker, Phase: now.String()}
 }
 
+// pairs returns how many pairs the process has.
+func (s *status) pairs() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.parts)
+}
+
 func (s *status) gone(partition int32, worker string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -75,14 +75,15 @@ func (w *worker) count(p *pair, now time.Time) {
 	}
 }
 
-// evict takes circuits out of memory that have not been used for long, where the process holds more than it may: from
-// each pair its share. They come back from the store with their next record.
+// evict takes circuits out of memory that have not been used for long, where the process holds more than it may: each
+// pair keeps its share, so that all together keep to the limit once each worker has committed. They come back from the
+// store with their next record.
 func (w *worker) evict() {
-	most := int64(w.loop.config.MaxResident)
+	most := w.loop.config.MaxResident
 	for p := range w.working() {
 		w.account(p)
-		if all := w.loop.resident.Load(); all > most {
-			p.core.Evict(int(int64(p.core.Len()) * most / all))
+		if w.loop.resident.Load() > int64(most) {
+			p.core.Evict(most / max(w.loop.status.pairs(), 1))
 			w.account(p)
 		}
 	}
