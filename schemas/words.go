@@ -16,7 +16,7 @@ const (
 )
 
 // Words says in one sentence why: the rule, what it observed against its threshold, and mostly which kind, as in
-// "failure-ratio: 0.62 of 50 outcomes in 1m failed (threshold 0.5), mostly missing_evidence (27)".
+// "failure-ratio: 31 of 50 outcomes in 1m failed (0.62, threshold 0.5), mostly missing_evidence (27)".
 func (c *Cause) Words() string {
 	var b strings.Builder
 	switch c.Type {
@@ -25,17 +25,17 @@ func (c *Cause) Words() string {
 	case ProbesInconclusive:
 		return "three probes in a row ended without a verdict"
 	case "ratio":
-		fmt.Fprintf(&b, "%s: %s of %s %s (threshold %s)",
-			c.Rule, Decimal(c.Observed, 3), c.seen(), c.verb(), Decimal(c.Threshold, 3))
+		b.WriteString(c.ratio())
 	case "slow_ratio":
-		fmt.Fprintf(&b, "%s: %s of %s were too slow (threshold %s)",
-			c.Rule, Decimal(c.Observed, 3), c.seen(), Decimal(c.Threshold, 3))
+		slow := math.Round(c.Observed * float64(c.Throughput))
+		fmt.Fprintf(&b, "%s: %s of %s %s too slow (%s, threshold %s)", c.Rule, Decimal(slow, 0), c.seen(),
+			plural(int64(slow), "was", "were"), Decimal(c.Observed, 3), Decimal(c.Threshold, 3))
 	case "count":
 		fmt.Fprintf(&b, "%s: %s of %s %s (threshold %s)",
 			c.Rule, Decimal(c.Observed, 0), c.seen(), c.verb(), Decimal(c.Threshold, 0))
 	case "consecutive":
-		fmt.Fprintf(&b, "%s: %s outcomes in a row %s (threshold %s)",
-			c.Rule, Decimal(c.Observed, 0), c.verb(), Decimal(c.Threshold, 0))
+		fmt.Fprintf(&b, "%s: %s %s in a row %s (threshold %s)", c.Rule, Decimal(c.Observed, 0),
+			plural(int64(c.Observed), "outcome", "outcomes"), c.verb(), Decimal(c.Threshold, 0))
 	case "immediate":
 		return fmt.Sprintf("%s: one %s is enough", c.Rule, c.single())
 	case "sum":
@@ -45,10 +45,22 @@ func (c *Cause) Words() string {
 		fmt.Fprintf(&b, "%s: observed %s (threshold %s)", c.Rule, Decimal(c.Observed, 6), Decimal(c.Threshold, 6))
 	}
 	b.WriteString(c.mostly())
-	if c.BySuccess {
-		b.WriteString("; the outcome that completed it was a success")
-	}
 	return b.String()
+}
+
+// ratio says how many of the outcomes matched, or where they do not all weigh 1 what they weigh to each outcome.
+func (c *Cause) ratio() string {
+	matched, single := int64(0), len(c.Weights) > 0
+	for kind, weight := range c.Weights {
+		single = single && weight == float64(c.ByKind[kind])
+		matched += c.ByKind[kind]
+	}
+	if single && math.Abs(float64(matched)-c.Observed*float64(c.Throughput)) < 0.5 {
+		return fmt.Sprintf("%s: %d of %s %s (%s, threshold %s)",
+			c.Rule, matched, c.seen(), c.verb(), Decimal(c.Observed, 3), Decimal(c.Threshold, 3))
+	}
+	return fmt.Sprintf("%s: weight %s of %s %s (threshold %s)",
+		c.Rule, Decimal(c.Observed, 3), c.seen(), c.verb(), Decimal(c.Threshold, 3))
 }
 
 // verb says what the rule's matching outcomes did. Kinds that are no evidence about the route did not fail.
@@ -64,9 +76,9 @@ func (c *Cause) verb() string {
 // seen says what the rule looked at.
 func (c *Cause) seen() string {
 	if c.Last > 0 {
-		return fmt.Sprintf("the last %d outcomes", c.Throughput)
+		return fmt.Sprintf("the last %d %s", c.Throughput, plural(c.Throughput, "outcome", "outcomes"))
 	}
-	return fmt.Sprintf("%d outcomes%s", c.Throughput, c.span())
+	return fmt.Sprintf("%d %s%s", c.Throughput, plural(c.Throughput, "outcome", "outcomes"), c.span())
 }
 
 // span says over what time the rule looked.
@@ -140,6 +152,13 @@ func Brief(d time.Duration) string {
 		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 func suffix(separator, s string) string {

@@ -19,7 +19,7 @@ func TestCauseWords(t *testing.T) {
 				Observed: 0.62, Threshold: 0.5, ByKind: map[string]int64{"missing_evidence": 27, "invalid_contract": 4},
 				Weights: map[string]float64{"missing_evidence": 27, "invalid_contract": 4},
 			},
-			"failure-ratio: 0.62 of 50 outcomes in 1m failed (threshold 0.5), mostly missing_evidence (27)",
+			"failure-ratio: 31 of 50 outcomes in 1m failed (0.62, threshold 0.5), mostly missing_evidence (27)",
 		},
 		{
 			schemas.Cause{
@@ -27,8 +27,7 @@ func TestCauseWords(t *testing.T) {
 				Threshold: 0.6, ByKind: map[string]int64{"missing_evidence": 18, "accepted": 12},
 				Weights: map[string]float64{"missing_evidence": 18}, BySuccess: true,
 			},
-			"lately: 0.6 of the last 30 outcomes failed (threshold 0.6), all missing_evidence (18);" +
-				" the outcome that completed it was a success",
+			"lately: 18 of the last 30 outcomes failed (0.6, threshold 0.6), all missing_evidence (18)",
 		},
 		{
 			schemas.Cause{Rule: "surge", Type: "count", Kind: "policy_rejection", Window: 5 * time.Minute,
@@ -50,7 +49,7 @@ func TestCauseWords(t *testing.T) {
 		{
 			schemas.Cause{Rule: "slow", Type: "slow_ratio", Kind: "accepted", Window: 90 * time.Second, Throughput: 24,
 				Observed: 2.0 / 3, Threshold: 0.5},
-			"slow: 0.667 of 24 outcomes in 1m30s were too slow (threshold 0.5)",
+			"slow: 16 of 24 outcomes in 1m30s were too slow (0.667, threshold 0.5)",
 		},
 		{
 			schemas.Cause{Rule: "spend", Type: "sum", Kind: "accepted", Window: time.Hour,
@@ -64,6 +63,44 @@ func TestCauseWords(t *testing.T) {
 		{
 			schemas.Cause{Rule: "probes_inconclusive", Type: "probes_inconclusive"},
 			"three probes in a row ended without a verdict",
+		},
+	}
+	for _, tt := range tests {
+		if got := tt.cause.Words(); got != tt.want {
+			t.Errorf("Words() = %q\nwant      %q", got, tt.want)
+		}
+	}
+}
+
+// TestCauseWordsOfARatio tells matching outcomes where each weighs 1, and else what they weigh.
+func TestCauseWordsOfARatio(t *testing.T) {
+	tests := []struct {
+		cause schemas.Cause
+		want  string
+	}{
+		{
+			schemas.Cause{
+				Rule: "weighty", Type: "ratio", Kind: "missing_evidence", Window: time.Minute, Throughput: 20,
+				Observed: 1.25, Threshold: 0.5, ByKind: map[string]int64{"missing_evidence": 5, "accepted": 15},
+				Weights: map[string]float64{"missing_evidence": 25},
+			},
+			"weighty: weight 1.25 of 20 outcomes in 1m failed (threshold 0.5), all missing_evidence (5)",
+		},
+		{
+			schemas.Cause{
+				Rule: "grave", Type: "ratio", Kind: "missing_evidence", Window: time.Minute, Throughput: 20,
+				Observed: 0.15, Threshold: 0.1, ByKind: map[string]int64{"missing_evidence": 5, "accepted": 15},
+				Weights: map[string]float64{"missing_evidence": 3},
+			},
+			"grave: weight 0.15 of 20 outcomes in 1m failed (threshold 0.1), all missing_evidence (5)",
+		},
+		{
+			schemas.Cause{
+				Rule: "one", Type: "ratio", Kind: "missing_evidence", Window: time.Minute, Throughput: 1,
+				Observed: 1, Threshold: 0.5, ByKind: map[string]int64{"missing_evidence": 1},
+				Weights: map[string]float64{"missing_evidence": 1},
+			},
+			"one: 1 of 1 outcome in 1m failed (1, threshold 0.5), all missing_evidence (1)",
 		},
 	}
 	for _, tt := range tests {

@@ -13,6 +13,10 @@ import (
 // defaultBroker is where `fusebox dev` listens unless told otherwise, and where the tools look unless told otherwise.
 const defaultBroker = "127.0.0.1:9092"
 
+// brokersHelp tells in the help of a tool where it looks for Kafka.
+const brokersHelp = "Kafka is where FUSEBOX_BROKERS says, by default " + defaultBroker +
+	", where 'fusebox dev' listens. The other variables are those of 'fusebox run --help'."
+
 // reachTimeout is how long a tool waits for the first answer of a broker.
 const reachTimeout = 5 * time.Second
 
@@ -24,7 +28,7 @@ func loadToolConfig() (config, error) {
 		c.Brokers = []string{defaultBroker}
 	}
 	connection, wrong := c.connect()
-	c.connection = connection
+	c.connection, c.oneShot = connection, true
 	return c, append(faults, wrong...).err()
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/caarlos0/env/v11"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -68,6 +67,7 @@ type config struct {
 	SASLScopes        []string `env:"FUSEBOX_SASL_SCOPES"`
 
 	connection []kgo.Opt // How to reach the brokers; set by loadClusterConfig.
+	oneShot    bool      // What the Kafka client logs is not shown: the command says itself what went wrong, and ends.
 }
 
 // secret is a value that is never printed.
@@ -177,26 +177,26 @@ func unknownNames(environment map[string]string) configError {
 		if _, known := variables[name]; known || !ours || passes(rest) {
 			continue
 		}
-		faults.add(name + " is no variable of Fusebox; did you mean " + nearest(name) + "?")
+		var near []string
+		for _, word := range nearWords(rest, variableWords()) {
+			near = append(near, "FUSEBOX_"+word)
+		}
+		faults.add(name + " is no variable of Fusebox" + orMeant(near[:min(1, len(near))]))
 	}
 	slices.Sort(faults)
 	return faults
 }
 
+// variableWords returns the names of the variables without what they all begin with.
+func variableWords() []string {
+	var words []string
+	for name := range variables {
+		words = append(words, strings.TrimPrefix(name, "FUSEBOX_"))
+	}
+	return words
+}
+
 func passes(rest string) bool {
 	return strings.HasPrefix(rest, "TEST_") || strings.Contains("_"+rest, "_SERVICE_") ||
 		strings.HasSuffix("_"+rest, "_PORT") || strings.Contains("_"+rest, "_PORT_")
-}
-
-// nearest returns the variable whose name needs the fewest edits.
-func nearest(name string) string {
-	var best string
-	fewest := len(name) + 64
-	for known := range variables {
-		edits := levenshtein.ComputeDistance(name, known)
-		if edits < fewest || edits == fewest && known < best {
-			best, fewest = known, edits
-		}
-	}
-	return best
 }

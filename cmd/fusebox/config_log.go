@@ -18,8 +18,12 @@ func (c config) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// kafkaLogger returns the log of the Kafka client, of which only warnings are shown unless the user asked for debug.
+// kafkaLogger returns the log of the Kafka client, of which only warnings are shown unless the user asked for debug,
+// and of a command that soon ends nothing.
 func (c config) kafkaLogger() kgo.Logger {
+	if c.oneShot && c.LogLevel > slog.LevelDebug {
+		return kslog.New(slog.New(slog.DiscardHandler))
+	}
 	level := slog.LevelWarn
 	if c.LogLevel <= slog.LevelDebug {
 		level = c.LogLevel

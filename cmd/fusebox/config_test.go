@@ -53,6 +53,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		"FUSEBOX_BROKERS":              "kafka:9092, kafka",
 		"FUSEBOX_COMMIT_INTERVAL":      "200",
 		"FUSEBOX_COMIT_INTERVAL":       "200ms",
+		"FUSEBOX_NONSENSE":             "1",
 		"FUSEBOX_WORKERS":              "0",
 		"FUSEBOX_MAX_CIRCUITS":         "many",
 		"FUSEBOX_DLQ_PAYLOAD":          "perhaps",
@@ -73,6 +74,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		"FUSEBOX_CONSOLE_SERVICE_HOST": "10.0.0.2",
 	})
 	want := `FUSEBOX_COMIT_INTERVAL is no variable of Fusebox; did you mean FUSEBOX_COMMIT_INTERVAL?
+FUSEBOX_NONSENSE is no variable of Fusebox
 FUSEBOX_COMMIT_INTERVAL="200": want a duration from 1ms to 1m, such as 200ms
 FUSEBOX_MAX_CIRCUITS="many": want a number, 1 or more
 FUSEBOX_DLQ_PAYLOAD="perhaps": want true or false

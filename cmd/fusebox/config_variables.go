@@ -40,13 +40,13 @@ var variables = map[string]variable{
 	"FUSEBOX_SHUTDOWN_TIMEOUT":      {"time for a clean shutdown", "a duration, such as 30s"},
 
 	"FUSEBOX_HTTP_ADDR":        {"address of /livez, /readyz and /metrics", "host:port or :port, such as :8080"},
-	"FUSEBOX_ADMIN_TOKEN":      {"token for changes by operators over HTTP", secretWords},
+	"FUSEBOX_ADMIN_TOKEN":      {"token for changes by operators over HTTP; not used yet", secretWords},
 	"FUSEBOX_ADMIN_TOKEN_FILE": {"file with that token", fileWords},
-	"FUSEBOX_API_TOKEN":        {"token for outcomes and claims over HTTP", secretWords},
+	"FUSEBOX_API_TOKEN":        {"token for outcomes and claims over HTTP; not used yet", secretWords},
 	"FUSEBOX_API_TOKEN_FILE":   {"file with that token", fileWords},
 
-	"FUSEBOX_LOG_LEVEL":  {"least level of log lines", "debug, info, warn or error"},
-	"FUSEBOX_LOG_FORMAT": {"form of log lines", "text or json"},
+	"FUSEBOX_LOG_LEVEL":  {"least level of log lines: " + levelWords, levelWords},
+	"FUSEBOX_LOG_FORMAT": {"form of log lines: text or json", "text or json"},
 
 	"FUSEBOX_TLS_ENABLED":     {"use TLS; implied by any of the following", boolWords},
 	"FUSEBOX_TLS_CA":          {"PEM file of authorities, in place of the system's", fileWords},
@@ -54,7 +54,7 @@ var variables = map[string]variable{
 	"FUSEBOX_TLS_KEY":         {"PEM file of the client's key", fileWords},
 	"FUSEBOX_TLS_SERVER_NAME": {"name in the brokers' certificate, where it is not the host's", "a host name"},
 
-	"FUSEBOX_SASL_MECHANISM": {"how to log in", strings.Join(mechanisms, ", ")},
+	"FUSEBOX_SASL_MECHANISM": {"how to log in: " + strings.Join(mechanisms, ", "), strings.Join(mechanisms, ", ")},
 	"FUSEBOX_SASL_USER": {"user; client id for OAUTHBEARER; access key id for AWS_MSK_IAM",
 		"a user's name"},
 	"FUSEBOX_SASL_PASSWORD":       {"password; client secret; secret access key", secretWords},
@@ -69,6 +69,7 @@ const (
 	topicWords    = "letters, digits, dots, underscores and hyphens, at most 249"
 	positiveWords = "a number, 1 or more"
 	boolWords     = "true or false"
+	levelWords    = "debug, info, warn or error"
 	secretWords   = "a text in one line"
 	fileWords     = "a file that can be read"
 )

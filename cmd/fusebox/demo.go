@@ -37,6 +37,8 @@ func runDemo(ctx context.Context, out io.Writer, topics kafka.Topics, opts []kgo
 		return fmt.Errorf("make the demo's Kafka client: %w", err)
 	}
 	defer client.Close()
+	fmt.Fprintf(out, "%d routers make %d calls a second; Ctrl-C stops it\n\n",
+		len(demoRouters), time.Duration(len(demoRouters))*time.Second/demoCallEvery)
 	gate, story, script := newDemoGate(), newStory(out), newScript(time.Now())
 
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -100,8 +100,8 @@ func (s *story) summary() {
 			paint = s.paint.bad
 		}
 		slow := time.Duration(a.latencyMS/int64(a.all)) * time.Millisecond
-		s.write(place(circuit), fmt.Sprintf("%2d answers, 100%% HTTP 200, %s, %.1f s",
-			a.all, paint(fmt.Sprintf("%4s accepted", percent(share))), slow.Seconds()))
+		s.write(place(circuit), fmt.Sprintf("%2d %s 100%% HTTP 200, %s, mean %.1f s", a.all,
+			plural(a.all, "answer, ", "answers,"), paint(fmt.Sprintf("%4s accepted", percent(share))), slow.Seconds()))
 	}
 }
 
@@ -169,8 +169,8 @@ func (s *story) recovered(state *schemas.State) {
 	away, instead := state.ChangedAt.Sub(s.opened), s.instead
 	s.mu.Unlock()
 	s.say(place(state.Circuit), s.paint.good, fmt.Sprintf(
-		"CLOSED: the probe's answer was accepted; away for %s, while fallbacks gave %d answers, %d of them accepted",
-		tenths(away), instead.all, instead.accepted))
+		"CLOSED: the probe's answer was accepted; away for %s, while fallbacks gave %s, %d of them accepted",
+		tenths(away), count(instead.all, "answer", "answers"), instead.accepted))
 	s.say("routers", s.paint.bold, "take "+place(state.Circuit)+" again")
 }
 

@@ -50,7 +50,7 @@ that is made for tests, and what it writes outlives the process and not the mach
 With --demo simulated producers and routers work on a route whose answers go bad, again and again, and recover.`,
 		Example: `  fusebox dev --demo
   fusebox dev --data ./fusebox-data --policy policies.yaml`,
-		Args: cobra.NoArgs,
+		Args: arguments(),
 	}
 	var d dev
 	flags := cmd.Flags()
@@ -147,11 +147,7 @@ func (d *dev) work(ctx context.Context, c config, policies *breaker.Policies, we
 // policies reads the policies to judge by: of the flag, of the environment, of the demo, or the built-in ones.
 func (d *dev) policies(c *config) (*breaker.Policies, error) {
 	if d.policy != "" {
-		policies, err := readPolicies(d.policy)
-		if err != nil {
-			return nil, usageErrorf("--policy %s: %w", d.policy, err)
-		}
-		return policies, nil
+		return usablePolicies(d.policy, "--policy "+d.policy)
 	}
 	if d.demo && c.PolicyFile == "" {
 		return breaker.Read("demo_policy.yaml", demoPolicy)
@@ -231,12 +227,14 @@ func (d *dev) greet(broker, web string, policies *breaker.Policies) {
 		{"data", d.data},
 	}
 	fmt.Fprintln(d.out, p.bold("fusebox dev")+": everything in one process, until it is stopped")
-	_ = writeTable(d.out, rows, func(_, column int, cell string) string {
+	for _, row := range table(rows, 0, func(_, column int, cell string) string {
 		if column == 0 {
 			return p.faint("  " + cell)
 		}
 		return cell
-	})
+	}) {
+		fmt.Fprintln(d.out, hang(row, widthOf(d.out)))
+	}
 	hint := program() + " "
 	if broker != defaultBroker {
 		hint = "FUSEBOX_BROKERS=" + broker + " " + hint

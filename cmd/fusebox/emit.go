@@ -29,7 +29,9 @@ With --retime the first line of a file happens now and every other as long after
 in an Nth of that time; each is sent at its time, and all times are rewritten so. A line without a time goes with the
 one before.
 latency_ms stays as recorded, with --speed too: a call is then as long as it was, though calls follow each other
-faster, so that more of them began before a circuit's last change and count as stale.`,
+faster, so that more of them began before a circuit's last change and count as stale.
+
+` + brokersHelp,
 		Example: `  fusebox emit < outcomes.jsonl
   fusebox emit --retime --speed 20 recorded.jsonl`,
 	}
@@ -86,7 +88,7 @@ func (e *emitter) run(cmd *cobra.Command, c config, files []string, asJSON bool)
 	case err != nil:
 		return err
 	case summary.Failed > 0:
-		return fmt.Errorf("%d outcomes were not acknowledged", summary.Failed)
+		return fmt.Errorf("%s not acknowledged", count(int(summary.Failed), "outcome was", "outcomes were"))
 	case summary.Refused > 0:
 		return foundProblems()
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -10,17 +11,14 @@ import (
 // happening says in words what a record of a circuit tells, given the record before it, nil where that is not known.
 func happening(before, s *schemas.State) string {
 	if before == nil && s.Sequence == 1 && s.State == schemas.Closed {
-		return "heard of, closed"
+		return "first seen, closed"
 	}
 	if before == nil {
-		before = &schemas.State{State: s.Previous, Epoch: s.Epoch - 1}
-		if s.Probe != (schemas.Probe{Concurrency: s.Probe.Concurrency}) || len(s.Leases) > 0 || s.Degraded != nil {
-			before.State, before.Epoch = s.State, s.Epoch
-		}
+		before = assumed(s)
 	}
 	switch {
 	case s.Override != nil && before.Override == nil || s.Epoch != before.Epoch && s.Override != nil:
-		return fmt.Sprintf("%s -> %s by %s", before.State, s.State, s.Override.Actor)
+		return fmt.Sprintf("%s -> %s", before.State, s.State)
 	case granted(before, s) != nil && s.State != before.State:
 		return fmt.Sprintf("%s -> %s, probe to %s", before.State, s.State, granted(before, s).Holder)
 	case s.State != before.State:
@@ -47,6 +45,29 @@ func happening(before, s *schemas.State) string {
 		return "judged by policies " + s.PolicyVersion
 	}
 	return s.State.String()
+}
+
+// assumed returns what a circuit may have been before a record of it, where that was not seen.
+func assumed(s *schemas.State) *schemas.State {
+	if s.Probe != (schemas.Probe{Concurrency: s.Probe.Concurrency}) || len(s.Leases) > 0 || s.Degraded != nil {
+		return &schemas.State{State: s.State, Epoch: s.Epoch, ChangedAt: s.ChangedAt}
+	}
+	return &schemas.State{State: s.Previous, Epoch: s.Epoch - 1}
+}
+
+// happened returns when that was: the change's own time. What is no change of state or override has none; then it is
+// the time of the record.
+func happened(before, s *schemas.State, written time.Time) time.Time {
+	if before == nil {
+		before = assumed(s)
+	}
+	switch {
+	case !s.ChangedAt.Equal(before.ChangedAt):
+		return s.ChangedAt
+	case s.Degraded != nil && before.Degraded == nil:
+		return s.Degraded.At
+	}
+	return written
 }
 
 // granted returns a lease that the record before did not have.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,9 +14,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// addJSONFlag gives a command the flag --json.
+// addJSONFlag gives a command the flag --json, by which it prints one value.
 func addJSONFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print JSON, for machines")
+}
+
+// addRecordsFlag gives a command the flag --json, by which it prints records as they are on the wire.
+func addRecordsFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("json", false, "print JSON, one record a line, as it is on the wire")
 }
 
 // writeJSON writes a value as one line of JSON.
@@ -52,8 +58,54 @@ func (p palette) paint(s string, attribute color.Attribute) string {
 	return c.Sprint(s)
 }
 
-// writeTable writes rows as columns that line up. Where paint is not nil it colours a cell after it was padded.
+// writeTable writes rows as columns that line up, see table.
 func writeTable(w io.Writer, rows [][]string, paint func(row, column int, cell string) string) error {
+	_, err := fmt.Fprintln(w, strings.Join(table(rows, widthOf(w), paint), "\n"))
+	return err
+}
+
+// table lays rows out as columns that line up, and returns a text for each. Columns that do not fit into the width go
+// below the first ones, indented; a width of 0 holds everything. Where paint is not nil it colours a cell after it was
+// padded.
+func table(rows [][]string, width int, paint func(row, column int, cell string) string) []string {
+	const indent = "    "
+	widths := columnWidths(rows)
+	breaks := make([]bool, len(widths)) // Before which columns a line ends.
+	for i, at := 0, 0; i < len(widths); i++ {
+		if width > 0 && at > 0 && at+widths[i] > width {
+			breaks[i], at = true, len(indent)
+		}
+		at += widths[i] + 2
+	}
+	texts := make([]string, len(rows))
+	for r, row := range rows {
+		lines := []string{""}
+		for i, cell := range row {
+			last := &lines[len(lines)-1]
+			if breaks[i] {
+				*last = strings.TrimRight(*last, " ")
+				lines = append(lines, indent)
+				last = &lines[len(lines)-1]
+			}
+			if i < len(row)-1 {
+				cell += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+			}
+			if paint != nil {
+				cell = paint(r, i, cell)
+			}
+			*last += cell
+		}
+		for i, line := range lines {
+			lines[i] = strings.TrimRight(line, " ")
+		}
+		lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+		texts[r] = strings.Join(lines, "\n")
+	}
+	return texts
+}
+
+// columnWidths returns how many columns of a terminal the widest cell of each column takes.
+func columnWidths(rows [][]string) []int {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
@@ -63,20 +115,5 @@ func writeTable(w io.Writer, rows [][]string, paint func(row, column int, cell s
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	for r, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			if i < len(row)-1 {
-				cell += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
-			}
-			if paint != nil {
-				cell = paint(r, i, cell)
-			}
-			line.WriteString(cell)
-		}
-		if _, err := fmt.Fprintln(w, line.String()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return widths
 }

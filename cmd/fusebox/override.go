@@ -25,6 +25,7 @@ type overrideRequest struct {
 	signal schemas.Signal // Without its circuit.
 	target string         // A circuit or a glob.
 	yes    bool
+	asJSON bool
 	wait   time.Duration
 }
 
@@ -38,21 +39,31 @@ func newOverrideCommand() *cobra.Command {
   force_closed  routers call it whatever its answers are; they are counted, and no rule acts
   disable       routers call it and nothing is counted
   reset         closed, as if it had never tripped, and no override
-  clear         end the override that is in force; nothing else changes
+  clear         end the override: after force_open the circuit is open and its probe is due, else it is closed
 
-A glob is first shown as the circuits it means among those that are known, and asked about; --yes goes on unasked.`,
-		Example: `  fusebox override force_open extraction:gpt:v4 --actor ann --reason "provider incident" --ttl 30m
-  fusebox override clear "extraction:*" --actor ann --reason "incident is over" --yes`,
-		Args: cobra.ExactArgs(2),
+A glob is first shown as the circuits it means among those that are known, and asked about; so is a circuit that was
+not known before. --yes goes on unasked. Exit status 1 if no processor answers: what was said is then on the log and
+takes effect when one does.
+
+` + brokersHelp,
+		Example: `  fusebox override force_open extraction:gpt:v4 \
+    --actor ann --reason "provider incident" --ttl 30m
+  fusebox override clear "extraction:*" \
+    --actor ann --reason "incident is over" --yes`,
+		Args:              arguments("MODE", "CIRCUIT|GLOB"),
+		ValidArgsFunction: completeOverride,
 	}
 	request := overrideRequest{signal: schemas.Signal{Type: schemas.Override}}
 	flags := cmd.Flags()
 	flags.StringVar(&request.signal.Actor, "actor", "", "who says so (required)")
 	flags.StringVar(&request.signal.Reason, "reason", "", "why; routers and status show it (required)")
-	flags.DurationVar(&request.signal.TTL, "ttl", 0, "end by itself after this long; without it, when it is cleared")
-	flags.BoolVar(&request.yes, "yes", false, "do not ask before a glob takes effect")
+	flags.DurationVar(&request.signal.TTL, "ttl", 0,
+		"end by itself after this long; without it, when it is cleared; watch shows the end with the next record")
+	flags.BoolVar(&request.yes, "yes", false, "do not ask, of a glob or of a circuit that was not known before")
 	flags.DurationVar(&request.wait, "wait", answerTime, "how long to wait for a processor's answer")
+	asJSON := addRecordsFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		request.asJSON = *asJSON
 		if err := request.parse(args, flags.Changed("ttl")); err != nil {
 			return err
 		}
@@ -116,17 +127,15 @@ func (r *overrideRequest) run(cmd *cobra.Command, c config) error {
 	if err != nil {
 		return err
 	}
-	if r.isGlob() {
-		if err := r.confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), circuits); err != nil {
-			return err
-		}
+	if err := r.confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), read, circuits); err != nil {
+		return err
 	}
 	sent, err := r.send(ctx, client, topics.Signals, circuits)
 	if err != nil {
 		return err
 	}
 	consumeFrom(client, topics.State, read.ends)
-	return r.await(ctx, client, cmd.OutOrStdout(), read, sent)
+	return r.await(ctx, client, cmd, read, sent)
 }
 
 func (r *overrideRequest) isGlob() bool { return strings.ContainsAny(r.target, "*?") }
@@ -149,11 +158,20 @@ func (r *overrideRequest) circuits(read *stateTopic) ([]string, error) {
 	return circuits, nil
 }
 
-// confirm shows what a glob means and asks.
-func (r *overrideRequest) confirm(in io.Reader, out io.Writer, circuits []string) error {
-	fmt.Fprintf(out, "%s of %q means %s:\n", r.signal.Mode, r.target, count(len(circuits), "circuit", "circuits"))
-	for _, name := range circuits {
-		fmt.Fprintf(out, "  %s\n", name)
+// confirm shows what a glob means, or that a circuit was not known before, and asks. A circuit that is known is plain
+// enough.
+func (r *overrideRequest) confirm(in io.Reader, out io.Writer, read *stateTopic, circuits []string) error {
+	_, isKnown := read.circuits[r.target]
+	switch {
+	case r.isGlob():
+		fmt.Fprintf(out, "%s of %q means %s:\n", r.signal.Mode, r.target, count(len(circuits), "circuit", "circuits"))
+		for _, name := range circuits {
+			fmt.Fprintf(out, "  %s\n", name)
+		}
+	case isKnown:
+		return nil
+	default:
+		fmt.Fprintf(out, "note: %s was not known before%s\n", r.target, orMeant(read.near(r.target, 3)))
 	}
 	if r.yes {
 		return nil
@@ -163,6 +181,7 @@ func (r *overrideRequest) confirm(in io.Reader, out io.Writer, circuits []string
 	}
 	fmt.Fprint(out, "Go on? [y/N] ")
 	answer, err := bufio.NewReader(in).ReadString('\n')
+	fmt.Fprintln(out)
 	if err != nil && err != io.EOF {
 		return fmt.Errorf("read the answer: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -26,13 +27,14 @@ func consumeFrom(client *kgo.Client, topic string, from map[int32]int64) {
 // a signal in it if its inputs are past the signal: the record that the signal made itself may have been overtaken
 // within one transaction.
 func (r *overrideRequest) await(
-	ctx context.Context, client *kgo.Client, out io.Writer, read *stateTopic, sent map[string]*kgo.Record,
+	ctx context.Context, client *kgo.Client, cmd *cobra.Command, read *stateTopic, sent map[string]*kgo.Record,
 ) error {
+	out := cmd.OutOrStdout()
 	bounded, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()
 	for name := range sent {
 		if before := read.circuits[name]; r.signal.Mode == schemas.Clear && before.Override == nil {
-			fmt.Fprintf(out, "%s: has no override to clear\n", name)
+			r.answer(out, before.raw, name+": has no override to clear")
 			delete(sent, name)
 		}
 	}
@@ -42,7 +44,7 @@ func (r *overrideRequest) await(
 			return ctx.Err()
 		}
 		if bounded.Err() != nil {
-			return r.unanswered(out, sent)
+			return r.unanswered(cmd.ErrOrStderr(), sent)
 		}
 		for record := range fetches.RecordsAll() {
 			s, err := schemas.DecodeState(record.Value)
@@ -56,17 +58,26 @@ func (r *overrideRequest) await(
 			if after := next(&s, now); after != "" {
 				what += ", " + after
 			}
-			fmt.Fprintf(out, "%s: %s, epoch %d\n", s.Circuit, what, s.Epoch)
+			r.answer(out, record.Value, fmt.Sprintf("%s: %s, epoch %d", s.Circuit, what, s.Epoch))
 		}
 	}
 	return nil
 }
 
-// unanswered says that the signals are on the log and nobody has shown what came of them.
+// answer says what came of a signal: in words, or as the record that shows it, where there is one.
+func (r *overrideRequest) answer(out io.Writer, record []byte, words string) {
+	if !r.asJSON {
+		fmt.Fprintln(out, words)
+	} else if record != nil {
+		fmt.Fprintf(out, "%s\n", record)
+	}
+}
+
+// unanswered says that the signals are on the log and nobody has shown what came of them: exit status 1.
 func (r *overrideRequest) unanswered(out io.Writer, sent map[string]*kgo.Record) error {
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		fmt.Fprintf(out, "%s: %s is on the log; no processor has answered in %v, it takes effect when one does\n",
 			name, r.signal.Mode, r.wait)
 	}
-	return nil
+	return &statusError{status: exitFailed}
 }

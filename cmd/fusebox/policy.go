@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -23,12 +24,18 @@ func (c config) policies() (*breaker.Policies, error) {
 	if c.PolicyFile == "" {
 		return breaker.Builtin(), nil
 	}
-	policies, err := readPolicies(c.PolicyFile)
+	return usablePolicies(c.PolicyFile, fmt.Sprintf("FUSEBOX_POLICY_FILE=%q", c.PolicyFile))
+}
+
+// usablePolicies reads a policy file for a command that cannot do without it: an error ends in exit status 2 and says
+// by what words the file was named.
+func usablePolicies(file, named string) (*breaker.Policies, error) {
+	policies, err := readPolicies(file)
 	if _, wrong := asFaults(err); wrong {
-		return nil, usageErrorf("FUSEBOX_POLICY_FILE=%q is wrong:\n%w", c.PolicyFile, err)
+		return nil, usageErrorf("the policies of %s are wrong:\n%w", named, err)
 	}
 	if err != nil {
-		return nil, usageErrorf("FUSEBOX_POLICY_FILE=%q: want a YAML file (%w)", c.PolicyFile, err)
+		return nil, usageErrorf("%w", err)
 	}
 	return policies, nil
 }
@@ -37,17 +44,28 @@ func (c config) policies() (*breaker.Policies, error) {
 func readPolicies(file string) (*breaker.Policies, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return nil, unreadable("policy file", file, err)
 	}
 	return breaker.Read(file, text)
 }
 
-// count writes a number of things.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+// unreadable says that a file cannot be read, and why.
+func unreadable(what, file string, err error) error {
+	var problem *fs.PathError
+	if errors.As(err, &problem) {
+		err = problem.Err
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Errorf("%s %s cannot be read: %w", what, file, err)
+}
+
+// count writes a number of things.
+func count(n int, one, many string) string { return fmt.Sprintf("%d %s", n, plural(n, one, many)) }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // asFaults tells whether an error is about a policy file's text, and returns what is wrong with it.

@@ -16,7 +16,7 @@ func newPolicyCheckCommand() *cobra.Command {
 		Long: `Reads policy files as 'fusebox run' would, and prints all that is wrong as file:line:column: message.
 Exit status 3 if anything is.`,
 		Example: "  fusebox policy check policies.yaml",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    arguments("FILE..."),
 	}
 	asJSON := addJSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
@@ -48,7 +48,7 @@ func checkPolicies(w io.Writer, files []string, asJSON bool) error {
 		policies, err := readPolicies(file)
 		faults, wrong := asFaults(err)
 		if err != nil && !wrong {
-			return usageErrorf("read a policy file: %w", err)
+			return usageErrorf("%w", err)
 		}
 		all = append(all, checked(file, policies, faults))
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,10 +19,13 @@ func newPolicyExplainCommand() *cobra.Command {
 		Long: `Tells which policy of a file a circuit gets, and its rules with every default filled in.
 Without a file it goes by FUSEBOX_POLICY_FILE, or else by the built-in policy, as 'fusebox run' does.`,
 		Example: "  fusebox policy explain policies.yaml submission-extraction:gpt-primary:v4",
-		Args:    cobra.RangeArgs(1, 2),
+		Args:    arguments("[FILE]", "CIRCUIT"),
 	}
 	asJSON := addJSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && isPolicyFile(args[0]) {
+			return usageErrorf("which circuit? %s policy explain %s CIRCUIT", program(), args[0])
+		}
 		circuit := args[len(args)-1]
 		if err := schemas.CheckCircuit(circuit); err != nil {
 			return usageErrorf("circuit %q: %w", circuit, err)
@@ -32,10 +37,20 @@ Without a file it goes by FUSEBOX_POLICY_FILE, or else by the built-in policy, a
 		if *asJSON {
 			return writeJSON(cmd.OutOrStdout(), explain(policies, circuit))
 		}
-		_, err = io.WriteString(cmd.OutOrStdout(), policies.Explain(circuit))
+		out := cmd.OutOrStdout()
+		_, err = io.WriteString(out, hang(policies.Explain(circuit), widthOf(out)))
 		return err
 	}
 	return cmd
+}
+
+// isPolicyFile tells whether what stands in the place of a circuit is a file, or is called like a policy file.
+func isPolicyFile(name string) bool {
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+		return true
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func policiesToExplain(files []string) (*breaker.Policies, error) {
@@ -46,11 +61,7 @@ func policiesToExplain(files []string) (*breaker.Policies, error) {
 		}
 		return c.policies()
 	}
-	policies, err := readPolicies(files[0])
-	if err != nil {
-		return nil, usageErrorf("the policy file is wrong:\n%w", err)
-	}
-	return policies, nil
+	return usablePolicies(files[0], files[0])
 }
 
 // explained is what a circuit is judged by, in the words of a policy file.

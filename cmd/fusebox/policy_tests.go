@@ -21,7 +21,7 @@ func newPolicyTestCommand() *cobra.Command {
 An expectation that is not met is printed with its position, what was got and what was wanted.
 Exit status 3 if a test fails.`,
 		Example: "  fusebox policy test policies_test.yaml\n  fusebox policy test --run 'recover' tests/*.yaml",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    arguments("FILE..."),
 	}
 	asJSON := addJSONFlag(cmd)
 	pattern := cmd.Flags().String("run", "", "run only the tests whose name this regular expression matches")
@@ -75,7 +75,7 @@ func runPolicyTests(files []string, wanted *regexp.Regexp) (testResults, error) 
 			continue
 		}
 		if err != nil {
-			return testResults{}, usageErrorf("read a file of policy tests: %w", err)
+			return testResults{}, usageErrorf("%w", err)
 		}
 		for i := range file.Tests {
 			if test := &file.Tests[i]; wanted.MatchString(test.Name) {
@@ -93,7 +93,7 @@ func runPolicyTests(files []string, wanted *regexp.Regexp) (testResults, error) 
 func readPolicyTests(name string) (*policytest.File, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, err
+		return nil, unreadable("file of policy tests", name, err)
 	}
 	return policytest.Read(name, text, func(path string) ([]byte, error) {
 		if !filepath.IsAbs(path) {

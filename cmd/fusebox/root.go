@@ -16,6 +16,8 @@ a route has stopped giving usable answers, why, and who may test whether it has 
 It runs as a Kafka stream processor.
 
 Exit status: 0 ok, 1 it failed, 2 the call or the configuration is wrong, 3 a check found problems.
+What goes on until it is stopped (dev, watch, run) ends with 0 at Ctrl-C or SIGTERM, anything else with 1.
+
 Data goes to stdout, everything else to stderr. Configuration is by environment, see 'fusebox run --help'.`,
 		Example: `  fusebox policy check policies.yaml
   FUSEBOX_BROKERS=kafka:9092 fusebox topics create
@@ -28,6 +30,10 @@ Data goes to stdout, everything else to stderr. Configuration is by environment,
 		newRunCommand(), newTopicsCommand(), newPolicyCommand(),
 		newVersionCommand(),
 	)
+	root.Version = thisBuild().Version
+	root.SetVersionTemplate(thisBuild().String())
+	root.SetHelpFunc(help)
+	root.SetFlagErrorFunc(flagFault)
 	markRuns(root)
 	return root
 }

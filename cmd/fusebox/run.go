@@ -33,7 +33,7 @@ It serves /livez, /readyz (?verbose says what is missing) and /metrics. Instance
 Environment, with defaults:
 ` + environmentHelp(),
 		Example: "  FUSEBOX_BROKERS=kafka:9092 FUSEBOX_POLICY_FILE=policies.yaml fusebox run",
-		Args:    cobra.NoArgs,
+		Args:    arguments(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runProcessor(cmd) },
 	}
 }

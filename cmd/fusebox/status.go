@@ -31,18 +31,22 @@ func newStatusCommand() *cobra.Command {
 		Use:   "status [CIRCUIT]",
 		Short: "Show the circuits and their states, worst first, or one circuit with its cause in full",
 		Long: `Show what the state topic holds, as it is now: an override that has run out has ended, a break that is
-over is "probe due". Reads Kafka alone; no processor has to run. With --json the records are printed as they are on the
-wire, one a line.`,
+over is "probe due". Reads Kafka alone; no processor has to run.
+
+` + brokersHelp,
 		Example: `  fusebox status
   fusebox status submission-extraction:gpt-primary:v4
   fusebox status --state open --match "submission-*" --json`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              arguments("[CIRCUIT]"),
+		ValidArgsFunction: completeCircuit,
 	}
 	var filter statusFilter
 	cmd.Flags().StringVar(&filter.match, "match", "", "only circuits that match this `glob`")
 	cmd.Flags().StringVar(&filter.state, "state", "", "only circuits in this `state`, or degraded")
 	timeout := cmd.Flags().Duration("timeout", 30*time.Second, "give up when the state topic is not read by then")
-	asJSON := addJSONFlag(cmd)
+	states := cobra.FixedCompletions(stateWords(), cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("state", states)
+	asJSON := addRecordsFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := filter.check(args); err != nil {
 			return err
@@ -60,6 +64,7 @@ wire, one a line.`,
 			return printRaw(cmd.OutOrStdout(), circuits)
 		}
 		read.note(cmd.ErrOrStderr(), now)
+		read.noteEmpty(cmd.ErrOrStderr(), circuits)
 		return printCircuits(cmd.OutOrStdout(), circuits, now)
 	}
 	return cmd
@@ -86,11 +91,7 @@ func (f statusFilter) check(args []string) error {
 	if len(args) == 1 && f != (statusFilter{}) {
 		return usageErrorf("--match and --state are for the list; %q is one circuit", args[0])
 	}
-	states := []string{"degraded"}
-	for _, p := range schemas.Phases {
-		states = append(states, p.String())
-	}
-	if f.state != "" && !slices.Contains(states, f.state) {
+	if states := stateWords(); f.state != "" && !slices.Contains(states, f.state) {
 		return usageErrorf("--state %s: want one of %s", f.state, strings.Join(states, ", "))
 	}
 	return nil
@@ -144,6 +145,16 @@ func (s *stateTopic) note(w io.Writer, now time.Time) {
 	}
 }
 
+// noteEmpty says why the list is empty, where it is.
+func (s *stateTopic) noteEmpty(w io.Writer, shown []known) {
+	switch {
+	case len(s.circuits) == 0:
+		fmt.Fprintf(w, "no circuit has an outcome yet; send some with %s emit\n", program())
+	case len(shown) == 0:
+		fmt.Fprintf(w, "none of %s is like that\n", count(len(s.circuits), "circuit", "circuits"))
+	}
+}
+
 func printRaw(w io.Writer, circuits []known) error {
 	for _, k := range circuits {
 		if _, err := fmt.Fprintf(w, "%s\n", k.raw); err != nil {
@@ -156,8 +167,7 @@ func printRaw(w io.Writer, circuits []known) error {
 // printCircuits prints one line a circuit, and a second one with the cause of those that have one.
 func printCircuits(w io.Writer, circuits []known, now time.Time) error {
 	if len(circuits) == 0 {
-		_, err := fmt.Fprintln(w, "no circuits")
-		return err
+		return nil
 	}
 	p := paletteFor(w)
 	rows := [][]string{{"STATE", "CIRCUIT", "EPOCH", "SINCE", ""}}
@@ -166,8 +176,7 @@ func printCircuits(w io.Writer, circuits []known, now time.Time) error {
 			stateWord(&k.State), k.Circuit, fmt.Sprint(k.Epoch), clock(now, k.ChangedAt), next(&k.State, now),
 		})
 	}
-	var table strings.Builder
-	err := writeTable(&table, rows, func(row, column int, cell string) string {
+	lines := table(rows, widthOf(w), func(row, column int, cell string) string {
 		if row == 0 {
 			return p.faint(cell)
 		}
@@ -176,20 +185,12 @@ func printCircuits(w io.Writer, circuits []known, now time.Time) error {
 		}
 		return cell
 	})
-	lines := strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-		if i == 0 {
-			continue
-		}
-		if why := because(&circuits[i-1].State); why != "" {
-			lines[i] += "\n" + wrap(why, widthOf(w), "  ")
+	for i := range circuits {
+		if why := because(&circuits[i].State); why != "" {
+			lines[i+1] += "\n" + wrap(why, widthOf(w), "  ")
 		}
 	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(w, strings.Join(lines, "\n"))
+	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
 }
 
@@ -209,10 +210,7 @@ func (s *stateTopic) printOne(w io.Writer, name string, now time.Time, asJSON bo
 // unknown is the error of a circuit that the topic does not hold.
 func (s *stateTopic) unknown(name string) error {
 	problem := fmt.Sprintf("%s is not known: no record is kept of it, so it is closed at epoch 0", name)
-	if near := s.near(name, 3); len(near) > 0 {
-		problem += "; did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return errors.New(problem)
+	return errors.New(problem + orMeant(s.near(name, 3)))
 }
 
 // near returns at most so many known names that contain the name or are few edits away, the nearest first.

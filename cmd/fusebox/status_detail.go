@@ -87,7 +87,7 @@ func (d *detail) position(s *schemas.State) {
 		policy += "; not enforced: routers do not obey it"
 	}
 	d.add("policy", "%s", policy)
-	d.add("made by", "%s, partition %d, offset %d", s.Trigger.Topic, s.Trigger.Partition, s.Trigger.Offset)
+	d.add("caused by", "%s, partition %d, offset %d", s.Trigger.Topic, s.Trigger.Partition, s.Trigger.Offset)
 	if s.Clamped {
 		d.add("", "a time from the future was clamped on the way here")
 	}
@@ -132,7 +132,10 @@ func (d *detail) cause(title string, c *schemas.Cause) {
 		if c.Window > 0 {
 			span = "in " + schemas.Brief(c.Window)
 		}
-		d.add("  throughput", "%d outcomes, %s", c.Throughput, span)
+		d.add("  throughput", "%s, %s", count(int(c.Throughput), "outcome", "outcomes"), span)
+	}
+	if c.BySuccess {
+		d.add("  judged", "when a success came in")
 	}
 	if kinds := c.Kinds(); len(kinds) > 0 {
 		for i, kind := range kinds {
@@ -173,7 +176,7 @@ func (d *detail) fallback(s *schemas.State, routes []schemas.Route) {
 
 // writeEvidence prints the outcomes that speak against the route, newest first as they came.
 func writeEvidence(w io.Writer, p palette, evidence []schemas.Evidence, now time.Time) error {
-	rows := [][]string{{"EVIDENCE", "KIND", "SEVERITY", "STAGE", "REASON", "AT", "ID", "REF"}}
+	rows := [][]string{{"TIME", "KIND", "SEVERITY", "STAGE", "REASON", "PARTITION/OFFSET", "ID", "REF"}}
 	for _, e := range evidence {
 		severity := ""
 		if e.Severity != schemas.Normal {

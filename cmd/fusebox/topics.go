@@ -32,7 +32,7 @@ func newTopicsCreateCommand() *cobra.Command {
 		Long: `Creates the topics that are missing, with the settings they need. Topics that exist are left as they are;
 'fusebox topics check' says whether they are right. The names follow FUSEBOX_TOPIC_PREFIX and FUSEBOX_TOPIC_*.`,
 		Example: "  FUSEBOX_BROKERS=kafka:9092 fusebox topics create --partitions 24",
-		Args:    cobra.NoArgs,
+		Args:    arguments(),
 	}
 	asJSON := addJSONFlag(cmd)
 	var layout kafka.TopicLayout
@@ -82,7 +82,7 @@ func newTopicsCheckCommand() *cobra.Command {
 		Long: `Says what differs between the topics and what they should be, with a command that mends it,
 and which rights each part needs where the brokers ask for ACLs. Exit status 3 if anything differs.`,
 		Example: "  FUSEBOX_BROKERS=kafka:9092 fusebox topics check",
-		Args:    cobra.NoArgs,
+		Args:    arguments(),
 	}
 	asJSON := addJSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return checkTopics(cmd, *asJSON) }
@@ -162,6 +162,7 @@ func withTopics(cmd *cobra.Command, do func(context.Context, config, *kgo.Client
 	if err != nil {
 		return err
 	}
+	c.oneShot = true
 	ctx, cancel := context.WithTimeout(cmd.Context(), topicsTimeout)
 	defer cancel()
 	client, err := c.dial(ctx, nil)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -19,6 +20,11 @@ type build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	Go      string `json:"go"`
+}
+
+// String returns what a person is shown.
+func (b build) String() string {
+	return fmt.Sprintf("fusebox %s\ncommit %s\n%s\n", b.Version, b.Commit, b.Go)
 }
 
 // thisBuild returns what the linker and the Go toolchain know of this binary.
@@ -57,7 +63,7 @@ func newVersionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Print version, commit and Go",
 		Example: "  fusebox version --json",
-		Args:    cobra.NoArgs,
+		Args:    arguments(),
 	}
 	asJSON := addJSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -65,7 +71,7 @@ func newVersionCommand() *cobra.Command {
 		if *asJSON {
 			return writeJSON(cmd.OutOrStdout(), b)
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "fusebox %s\ncommit %s\n%s\n", b.Version, b.Commit, b.Go)
+		_, err := io.WriteString(cmd.OutOrStdout(), b.String())
 		return err
 	}
 	return cmd

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,14 +20,16 @@ func newWatchCommand() *cobra.Command {
 		Use:   "watch",
 		Short: "Follow what happens to circuits, one line each, until stopped",
 		Long: `Follow the transitions topic, from now on or with --since from a time ago: changes of state, overrides,
-probes, degradations, each with why. With --json the records are printed as they are on the wire, one a line.`,
+probes, degradations, each with why and when it was so.
+
+` + brokersHelp,
 		Example: `  fusebox watch
   fusebox watch --since 1h --match "submission-extraction:*" --json`,
-		Args: cobra.NoArgs,
+		Args: arguments(),
 	}
 	since := cmd.Flags().Duration("since", 0, "begin this long ago")
 	match := cmd.Flags().String("match", "", "only circuits that match this `glob`")
-	asJSON := addJSONFlag(cmd)
+	asJSON := addRecordsFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *since < 0 {
 			return usageErrorf("--since %v: want a duration that is not negative, such as 1h", *since)
@@ -37,7 +38,9 @@ probes, degradations, each with why. With --json the records are printed as they
 		if err != nil {
 			return err
 		}
+		c.oneShot = false
 		w := newWatcher(cmd.OutOrStdout(), breaker.Glob(*match), *asJSON)
+		w.errOut = cmd.ErrOrStderr()
 		return w.follow(cmd.Context(), c, *since)
 	}
 	return cmd
@@ -46,10 +49,14 @@ probes, degradations, each with why. With --json the records are printed as they
 // watcher prints records of the transitions topic.
 type watcher struct {
 	out    io.Writer
+	errOut io.Writer
 	paint  palette
 	match  breaker.Glob
 	asJSON bool
 	last   map[string]schemas.State // What each circuit was at its last record; at most maxWatched.
+
+	version string         // Of the policies that were told of last.
+	judged  map[int32]bool // The partitions that are known to be judged by them.
 }
 
 // maxWatched bounds what a watcher remembers, to tell a probe from a transition.
@@ -66,6 +73,13 @@ func (w *watcher) follow(ctx context.Context, c config, since time.Duration) err
 	from := kgo.NewOffset().AtEnd()
 	if since > 0 {
 		from = kgo.NewOffset().AfterMilli(time.Now().Add(-since).UnixMilli())
+	}
+	if isTerminal(w.out) {
+		begin := "now"
+		if since > 0 {
+			begin = schemas.Brief(since) + " ago"
+		}
+		fmt.Fprintf(w.errOut, "following %s from %s on; Ctrl-C ends it\n", strings.Join(c.Brokers, ", "), begin)
 	}
 	client, err := c.dial(ctx, []string{topic}, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(from),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(500*time.Millisecond))
@@ -111,7 +125,7 @@ func (w *watcher) show(r *kgo.Record) error {
 	return nil
 }
 
-// showState prints what happened to a circuit, on one line, or on a terminal that is too narrow with the reason below.
+// showState prints what happened to a circuit.
 func (w *watcher) showState(r *kgo.Record, s *schemas.State) error {
 	if w.asJSON {
 		return printRaw(w.out, []known{{raw: r.Value}})
@@ -123,23 +137,43 @@ func (w *watcher) showState(r *kgo.Record, s *schemas.State) error {
 	if len(w.last) < maxWatched || before != nil {
 		w.last[s.Circuit] = *s
 	}
-	what, epoch, why := happening(before, s), fmt.Sprintf("epoch %d", s.Epoch), because(s)
-	line := []string{w.paint.faint(clock(time.Now(), r.Timestamp)), w.paint.bold(s.Circuit), w.paint.state(s, what)}
-	if width := widthOf(w.out); width > 0 && utf8.RuneCountInString(s.Circuit+what+epoch+why)+30 > width {
-		line[2] += "\n" + wrap(epoch+"  "+why, width, "          ")
-	} else {
-		line = append(line, w.paint.faint(epoch), why)
+	at := clock(time.Now(), happened(before, s, r.Timestamp))
+	why := because(s)
+	if s.State == schemas.HalfOpen && s.Override == nil && s.Operator == nil {
+		why = "" // It was told when the circuit opened.
 	}
-	_, err := fmt.Fprintln(w.out, strings.TrimRight(strings.Join(line, "  "), " "))
+	return w.print(at, s, happening(before, s), strings.TrimSuffix(fmt.Sprintf("epoch %d: %s", s.Epoch, why), ": "))
+}
+
+// print prints one event, on one line, or where a terminal is too narrow on several.
+func (w *watcher) print(at string, s *schemas.State, what, why string) error {
+	const indent = "          " // As wide as a time of today.
+	width := widthOf(w.out)
+	line := w.paint.faint(at) + "  " + w.paint.bold(s.Circuit)
+	rest := "  " + w.paint.state(s, what)
+	if width > 0 && visible(line+rest) > width {
+		rest = "\n" + wrap(w.paint.state(s, what), width, indent)
+	}
+	if width > 0 && visible(line+rest)+2+visible(why) > width {
+		rest += "\n" + wrap(why, width, indent)
+	} else {
+		rest += "  " + why
+	}
+	_, err := fmt.Fprintln(w.out, line+rest)
 	return err
 }
 
-// showSwitch prints that a partition is judged by other policies from now on. It belongs to no circuit.
+// showSwitch prints that other policies judge from now on: once, and not for every partition. It belongs to no circuit.
 func (w *watcher) showSwitch(r *kgo.Record, s *schemas.PolicySwitch) error {
 	if w.asJSON {
 		return printRaw(w.out, []known{{raw: r.Value}})
 	}
-	_, err := fmt.Fprintf(w.out, "%s  policies %s judge partition %d from here on\n",
-		clock(time.Now(), r.Timestamp), s.Policies.Version, r.Partition)
+	if w.version == s.Policies.Version && !w.judged[r.Partition] {
+		w.judged[r.Partition] = true
+		return nil
+	}
+	w.version, w.judged = s.Policies.Version, map[int32]bool{r.Partition: true}
+	_, err := fmt.Fprintf(w.out, "%s  policies %s judge from here on\n",
+		clock(time.Now(), r.Timestamp), s.Policies.Version)
 	return err
 }

@@ -38,9 +38,9 @@ func next(s *schemas.State, now time.Time) string {
 	var parts []string
 	switch {
 	case s.Override != nil && s.Override.Until.IsZero():
-		parts = append(parts, "by "+s.Override.Actor)
+		parts = append(parts, "until cleared")
 	case s.Override != nil:
-		parts = append(parts, "by "+s.Override.Actor+", ends in "+in(now, s.Override.Until))
+		parts = append(parts, "ends in "+in(now, s.Override.Until))
 	case s.ProbeDue(now):
 		parts = append(parts, "probe due")
 	case s.State == schemas.Open:
@@ -55,6 +55,9 @@ func next(s *schemas.State, now time.Time) string {
 	if !s.Enforced {
 		parts = append(parts, "not enforced")
 	}
+	if s.Policy == "" {
+		parts = append(parts, "no policy matches")
+	}
 	return strings.Join(parts, ", ")
 }
 
@@ -62,7 +65,11 @@ func next(s *schemas.State, now time.Time) string {
 func because(s *schemas.State) string {
 	switch {
 	case s.Override != nil:
-		return s.Override.Reason
+		return "by " + s.Override.Actor + ": " + s.Override.Reason
+	case s.Operator != nil:
+		return s.Operator.Mode.String() + " by " + s.Operator.Actor + ": " + s.Operator.Reason
+	case s.State == schemas.Open && s.Cause == nil && s.Previous == schemas.ForcedOpen:
+		return "an override (force_open) has ended"
 	case s.Cause != nil:
 		return s.Cause.Words()
 	case s.Degraded != nil:

@@ -85,16 +85,16 @@ func TestHappening(t *testing.T) {
 		after  schemas.State
 		want   string
 	}{
-		{"first of all", nil, schemas.State{Sequence: 1}, "heard of, closed"},
+		{"first of all", nil, schemas.State{Sequence: 1}, "first seen, closed"},
 		{"a trip", &closed, open, "closed -> open"},
 		{"a trip, the first that was seen", nil, open, "closed -> open"},
 		{"a grant", &open, granted, "open -> half_open, probe to router-7"},
-		{"an override", &closed, forced, "closed -> forced_open by ann"},
+		{"an override", &closed, forced, "closed -> forced_open"},
 		{
 			"another override", &forced, with(forced, func(s *schemas.State) { s.Epoch++ }),
-			"forced_open -> forced_open by ann",
+			"forced_open -> forced_open",
 		},
-		{"the same of an override", nil, forced, "closed -> forced_open by ann"},
+		{"the same of an override", nil, forced, "closed -> forced_open"},
 		{"degraded", &closed, degraded, "degraded"},
 		{"degraded, the first that was seen", nil, degraded, "degraded"},
 		{"well again", &degraded, with(degraded, func(s *schemas.State) { s.Degraded = nil }), "no longer degraded"},

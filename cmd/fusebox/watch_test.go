@@ -1,0 +1,130 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// watched returns what a watcher prints of states of one circuit, whose records were all written at one time, without
+// the dates.
+func watched(states ...schemas.State) string {
+	var out strings.Builder
+	w := newWatcher(&out, "", false)
+	for i := range states {
+		states[i].Circuit, states[i].Policy, states[i].Sequence = "c", "p", int64(i+2)
+		value := schemas.AppendState(nil, &states[i])
+		_ = w.show(&kgo.Record{Value: value, Timestamp: noon.Add(10 * time.Minute)}) // A builder takes all.
+	}
+	return strings.ReplaceAll(out.String(), noon.Local().Format("2006-01-02 "), "")
+}
+
+var noon = time.Date(2026, 9, 14, 12, 0, 0, 0, time.UTC)
+
+// local returns what the clock of this machine shows some time after noon.
+func local(after time.Duration) string { return noon.Add(after).Local().Format("15:04:05") }
+
+func TestWatchTellsWhenAndWhy(t *testing.T) {
+	cause := &schemas.Cause{
+		Rule: "down", Type: "consecutive", Kind: "transport_failure", Observed: 5, Threshold: 5, At: noon,
+		ByKind: map[string]int64{"transport_failure": 5}, Weights: map[string]float64{"transport_failure": 5},
+	}
+	open := schemas.State{State: schemas.Open, Epoch: 1, Born: noon, ChangedAt: noon, Cause: cause}
+	probe := schemas.State{
+		State: schemas.HalfOpen, Previous: schemas.Open, Epoch: 1, Born: noon, ChangedAt: noon.Add(time.Minute),
+		Cause: cause, Leases: []schemas.Lease{{ID: "L", Holder: "r"}},
+	}
+	back := probe
+	back.Leases = nil
+	reset := schemas.State{
+		State: schemas.Closed, Previous: schemas.HalfOpen, Epoch: 2, Born: noon, ChangedAt: noon.Add(2 * time.Minute),
+		Operator: &schemas.Operator{Mode: schemas.Reset, Actor: "me", Reason: "fixed"},
+	}
+	degraded := schemas.State{Epoch: 2, Born: noon, ChangedAt: reset.ChangedAt, Degraded: new(*cause)}
+	degraded.Degraded.At = noon.Add(3 * time.Minute)
+	want := local(0) + "  c  closed -> open  epoch 1: down: 5 outcomes in a row failed (threshold 5), " +
+		"all transport_failure (5)\n" +
+		local(time.Minute) + "  c  open -> half_open, probe to r  epoch 1\n" +
+		local(10*time.Minute) + "  c  probe given back  epoch 1\n" +
+		local(2*time.Minute) + "  c  half_open -> closed  epoch 2: reset by me: fixed\n" +
+		local(3*time.Minute) + "  c  degraded  epoch 2: down: 5 outcomes in a row failed (threshold 5), " +
+		"all transport_failure (5)\n"
+	if got := watched(open, probe, back, reset, degraded); got != want {
+		t.Errorf("watch printed\n%swant\n%s", got, want)
+	}
+}
+
+func TestWatchTellsPoliciesOnce(t *testing.T) {
+	var out strings.Builder
+	w := newWatcher(&out, "", false)
+	for _, at := range []struct {
+		partition int32
+		version   string
+	}{{0, "a"}, {1, "a"}, {2, "a"}, {1, "b"}, {0, "b"}, {0, "a"}, {1, "a"}, {0, "a"}} {
+		s := schemas.PolicySwitch{Policies: schemas.PoliciesInForce{Version: at.version}}
+		_ = w.showSwitch(&kgo.Record{Partition: at.partition}, &s) // A builder takes all.
+	}
+	var versions string
+	for line := range strings.Lines(out.String()) {
+		_, rest, _ := strings.Cut(line, "policies ")
+		versions += rest[:1]
+	}
+	if versions != "abaa" {
+		t.Errorf("watch told of policies %q, want abaa: each switch once, and the restart at the end", versions)
+	}
+}
+
+func TestBecause(t *testing.T) {
+	ann := &schemas.OverrideInForce{Mode: schemas.ForceOpen, Actor: "ann", Reason: "drill"}
+	tests := []struct {
+		name  string
+		state schemas.State
+		want  string
+	}{
+		{"well", schemas.State{}, ""},
+		{"overridden", schemas.State{State: schemas.ForcedOpen, Override: ann}, "by ann: drill"},
+		{
+			"cleared", schemas.State{Operator: &schemas.Operator{Mode: schemas.Clear, Actor: "ann", Reason: "over"}},
+			"clear by ann: over",
+		},
+		{
+			"an override that ended", schemas.State{State: schemas.Open, Previous: schemas.ForcedOpen},
+			"an override (force_open) has ended",
+		},
+	}
+	for _, tt := range tests {
+		if got := because(&tt.state); got != tt.want {
+			t.Errorf("%s: because = %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	rows := [][]string{{"STATE", "CIRCUIT", "NEXT"}, {"open", "a:long:name", "probe due"}, {"closed", "b", ""}}
+	tests := []struct {
+		width int
+		want  string
+	}{
+		{0, "STATE   CIRCUIT      NEXT|open    a:long:name  probe due|closed  b"},
+		{30, "STATE   CIRCUIT      NEXT|open    a:long:name  probe due|closed  b"},
+		{29, "STATE   CIRCUIT\n    NEXT|open    a:long:name\n    probe due|closed  b"},
+		{12, "STATE\n    CIRCUIT\n    NEXT|open\n    a:long:name\n    probe due|closed\n    b"},
+	}
+	for _, tt := range tests {
+		if got := strings.Join(table(rows, tt.width, nil), "|"); got != tt.want {
+			t.Errorf("table of %d columns = %q, want %q", tt.width, got, tt.want)
+		}
+	}
+}
+
+func TestReflow(t *testing.T) {
+	text := "One two\nthree four five.\nsix\n\n  item  of two words\n  b     c\nend"
+	want := "One two three four\nfive. six\n\n  item  of two words\n  b     c\nend"
+	if got := reflow(text, 20); got != want {
+		t.Errorf("reflow = %q, want %q", got, want)
+	}
+}
