@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 func TestEveryVariableHasWords(t *testing.T) {
@@ -91,6 +94,23 @@ FUSEBOX_TOPIC_PREFIX="fuse box.": want letters, digits, dots, underscores and hy
 FUSEBOX_WORKERS="0": want a number from 1 to 1024`
 	if got := strings.Join(faults, "\n"); got != want {
 		t.Errorf("readConfig faults:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestOneShotToolsHideTheClientsLog, unless somebody looks for a fault in it.
+func TestOneShotToolsHideTheClientsLog(t *testing.T) {
+	tests := []struct {
+		config config
+		want   kgo.LogLevel
+	}{
+		{config{}, kgo.LogLevelWarn},
+		{config{oneShot: true}, kgo.LogLevelNone},
+		{config{oneShot: true, LogLevel: slog.LevelDebug}, kgo.LogLevelDebug},
+	}
+	for _, tt := range tests {
+		if got := tt.config.kafkaLogger().Level(); got != tt.want {
+			t.Errorf("the level of the client's log of %+v = %v, want %v", tt.config, got, tt.want)
+		}
 	}
 }
 

@@ -41,5 +41,6 @@ func (e *emitter) noteWord(where, member, word, means string, right []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	_ = e.bar.Clear()
-	fmt.Fprintf(e.out, "%s: %s %q %s%s\n", where, member, word, means, didYouMean(word, right))
+	text := fmt.Sprintf("%s: %s %q %s%s", where, member, word, means, didYouMean(word, right))
+	fmt.Fprintln(e.out, hang(text, widthOf(e.out)))
 }
