@@ -95,11 +95,16 @@ func (e *emitter) run(cmd *cobra.Command, c config, files []string, asJSON bool)
 	return nil
 }
 
+// lastFlush is how long a run that was stopped waits for the brokers to have what it sent.
+const lastFlush = time.Second
+
 // emit sends every line of every input and waits for the brokers to have them.
 func (e *emitter) emit(ctx context.Context, inputs inputs) error {
 	for _, input := range inputs {
 		if err := e.lines(ctx, input); err != nil {
-			return errors.Join(err, e.client.Flush(context.WithoutCancel(ctx)))
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+			defer cancel()
+			return errors.Join(err, e.client.Flush(last))
 		}
 	}
 	if err := e.client.Flush(ctx); err != nil {
@@ -165,7 +170,7 @@ func (in inputs) close() {
 type emitted struct {
 	Sent    int64   `json:"sent"`
 	Refused int64   `json:"refused"`
-	Failed  int64   `json:"failed"` // Sent, and not acknowledged.
+	Failed  int64   `json:"failed"` // Given to the client, and not acknowledged.
 	Seconds float64 `json:"seconds"`
 	Rate    float64 `json:"rate"` // Sent a second.
 }
@@ -174,7 +179,12 @@ func (s emitted) print(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, s)
 	}
-	_, err := fmt.Fprintf(w, "sent %d, refused %d, in %.2f s (%.0f a second)\n", s.Sent, s.Refused, s.Seconds, s.Rate)
+	failed := ""
+	if s.Failed > 0 {
+		failed = fmt.Sprintf(", not acknowledged %d", s.Failed)
+	}
+	_, err := fmt.Fprintf(w, "sent %d, refused %d%s, in %.2f s (%.0f a second)\n",
+		s.Sent, s.Refused, failed, s.Seconds, s.Rate)
 	return err
 }
 

@@ -37,10 +37,12 @@ type emitter struct {
 
 	mu      sync.Mutex // Guards what follows: acknowledgements come from the client's goroutines.
 	out     io.Writer
-	sent    int64
+	pending int64 // Given to the client.
+	sent    int64 // Acknowledged.
 	refused int64
 	failed  int64
 	old     int64 // Sent as they were, of longAgo.
+	summed  bool  // The summary was made.
 
 	noted map[string]bool // Words that nobody knows and that were told of; at most maxFacts. Of the sending goroutine.
 }
@@ -118,16 +120,14 @@ func (e *emitter) line(ctx context.Context, where string, line []byte) error {
 		}
 	}
 	e.mu.Lock()
-	e.sent++
+	e.pending++
 	if e.pace == nil && !o.Time.IsZero() && time.Since(o.Time) > longAgo {
 		e.old++
 	}
 	e.mu.Unlock()
 	record := &kgo.Record{Topic: e.topic, Key: []byte(o.Circuit), Value: line}
 	e.client.Produce(ctx, record, func(_ *kgo.Record, err error) {
-		if err != nil {
-			e.fail(where, err)
-		}
+		e.settle(where, err)
 	})
 	return ctx.Err()
 }
@@ -140,13 +140,18 @@ func (e *emitter) refuse(where string, why error) {
 	e.say(where, why, e.refused)
 }
 
-// fail takes back that a line was sent.
-func (e *emitter) fail(where string, why error) {
+// settle counts what became of a line that was given to the client. After the summary nobody asks.
+func (e *emitter) settle(where string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.sent--
-	e.failed++
-	e.say(where, why, e.failed)
+	e.pending--
+	switch {
+	case err == nil:
+		e.sent++
+	case !e.summed:
+		e.failed++
+		e.say(where, err, e.failed)
+	}
 }
 
 func (e *emitter) say(where string, why error, nth int64) {
@@ -174,9 +179,10 @@ func (e *emitter) summary(took time.Duration) emitted {
 	_ = e.bar.Finish()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.summed = true
 	seconds := took.Seconds()
 	return emitted{
-		Sent: e.sent, Refused: e.refused, Failed: e.failed,
+		Sent: e.sent, Refused: e.refused, Failed: e.failed + e.pending,
 		Seconds: math.Round(seconds*1000) / 1000, Rate: math.Round(float64(e.sent) / max(seconds, 1e-3)),
 	}
 }

@@ -79,14 +79,21 @@ func TestWatchTellsPoliciesOnce(t *testing.T) {
 }
 
 func TestBecause(t *testing.T) {
-	ann := &schemas.OverrideInForce{Mode: schemas.ForceOpen, Actor: "ann", Reason: "drill"}
+	ann := &schemas.OverrideInForce{
+		Mode: schemas.ForceOpen, Actor: "ann", Reason: "drill", Until: noon, Then: schemas.Open,
+	}
+	forced := schemas.State{
+		State: schemas.ForcedOpen, Override: ann,
+		Operator: &schemas.Operator{Mode: schemas.ForceOpen, Actor: "ann", Reason: "drill"},
+	}
 	tests := []struct {
 		name  string
 		state schemas.State
 		want  string
 	}{
 		{"well", schemas.State{}, ""},
-		{"overridden", schemas.State{State: schemas.ForcedOpen, Override: ann}, "by ann: drill"},
+		{"overridden", forced, "by ann: drill"},
+		{"an override that has run out", forced.At(noon), "an override (force_open) has ended"},
 		{
 			"cleared", schemas.State{Operator: &schemas.Operator{Mode: schemas.Clear, Actor: "ann", Reason: "over"}},
 			"clear by ann: over",

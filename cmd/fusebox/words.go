@@ -66,7 +66,7 @@ func because(s *schemas.State) string {
 	switch {
 	case s.Override != nil:
 		return "by " + s.Override.Actor + ": " + s.Override.Reason
-	case s.Operator != nil:
+	case s.Operator != nil && (s.Operator.Mode == schemas.Reset || s.Operator.Mode == schemas.Clear):
 		return s.Operator.Mode.String() + " by " + s.Operator.Actor + ": " + s.Operator.Reason
 	case s.State == schemas.Open && s.Cause == nil && s.Previous == schemas.ForcedOpen:
 		return "an override (force_open) has ended"
