@@ -241,7 +241,7 @@ func testRecorded(t *testing.T, k *kafkatest.Kafka) {
 	t.Logf("status\n%s", status)
 	for _, words := range []string{
 		"open   " + circuit,
-		"lately: 0.5 of the last 50 outcomes failed (threshold 0.5), all business_rule_failure (25)",
+		"lately: 25 of the last 50 outcomes failed (0.5, threshold 0.5), all business_rule_failure (25)",
 		"happy-number.gpt-4-00533",
 	} {
 		if !strings.Contains(status, words) {
