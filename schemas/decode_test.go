@@ -71,7 +71,10 @@ func TestOutcomeIsMended(t *testing.T) {
 		{"an offset", `"time":"2026-09-14T14:00:00+02:00"`, at, "2026-09-14T12:00:00Z"},
 		{"half a millisecond", `"time":"2026-09-14T12:00:00.0005Z"`, at, "2026-09-14T12:00:00.001Z"},
 		{"less than half a millisecond", `"time":"2026-09-14T12:00:00.000499999Z"`, at, "2026-09-14T12:00:00Z"},
-		{"Go's zero time is absent", `"time":"0001-01-01T00:00:00Z"`, at, "0001-01-01T00:00:00Z"},
+		{"t and z in lower case", `"time":"2026-09-14t12:00:00.5z"`, at, "2026-09-14T12:00:00.5Z"},
+		{"a leap second", `"time":"2016-12-31T23:59:60Z"`, at, "2016-12-31T23:59:59.999Z"},
+		{"a part of a leap second elsewhere", `"time":"2016-12-31t15:59:60.25-08:00"`, at, "2016-12-31T23:59:59.999Z"},
+		{"a time before 1970", `"time":"0002-01-01T00:00:00Z"`, at, "0002-01-01T00:00:00Z"},
 		{"half a millisecond of latency", `"latency_ms":0.5`, latency, int64(1)},
 		{"less than that", `"latency_ms":0.49999999999999999999`, latency, int64(0)},
 		{"latency as a power", `"latency_ms":1.8345e3`, latency, int64(1835)},
@@ -140,23 +143,32 @@ func TestKeyAgainstTheRules(t *testing.T) {
 	}
 }
 
-// No text of a record but a scalar that should have been a number, a time or a word of ours gets into a fault, and of
-// that at most 64 bytes.
+// No text of a record gets into a fault, whatever field it stands in: it may be a prompt in the wrong place.
 func TestFaultsQuoteNothing(t *testing.T) {
 	secret := strings.Repeat("secret ", 100)
 	for _, member := range []string{
 		`"reason":["` + secret + `"]`, `"reason":{"` + secret + `":1}`, `"kind":["` + secret + `"]`,
 		`"circuit":"` + secret + `"`,
 		`"evaluator":"` + secret + `"`, `"` + secret + `":tru`, `"id":"` + secret + `\x"`,
-		`"stage":"` + secret + "\x01\"",
+		`"stage":"` + secret + "\x01\"", `"time":"secret"`, `"latency_ms":"secret"`, `"count":"secret"`,
+		`"cost_usd":"secret"`, `"epoch":"secret"`,
 	} {
 		_, err := outcomeFrom([]byte(`{"kind":"accepted",` + member + "}"))
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("DecodeOutcome of %.40s…: %v, want a fault without the secret", member, err)
 		}
 	}
-	_, err := outcomeFrom([]byte(`{"kind":"accepted","latency_ms":"` + secret + `"}`))
-	want := `outcome: latency_ms: is "` + secret[:63] + "…, must be a number of milliseconds"
+	for _, member := range []string{
+		`"type":"secret"`, `"type":"override","mode":"secret"`, `"type":"override","ttl":"secret"`,
+		`"type":"override","ttl":"-3h17m"`,
+	} {
+		_, err := signalFrom([]byte("{" + member + "}"))
+		if err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "3h17m") {
+			t.Errorf("DecodeSignal of %s: %v, want a fault without the text", member, err)
+		}
+	}
+	_, err := outcomeFrom([]byte(`{"kind":"accepted","latency_ms":-1` + strings.Repeat("0", 100) + `}`))
+	want := "outcome: latency_ms: is -1" + strings.Repeat("0", 62) + "…, is out of range"
 	if fmt.Sprint(err) != want {
 		t.Errorf("DecodeOutcome of a long latency: %v, want %s", err, want)
 	}

@@ -17,7 +17,7 @@ func ExampleDecodeOutcome() {
 	fmt.Println(err)
 	// Output:
 	// submission-extraction:gpt-primary:v4 missing_evidence 15300 1
-	// outcome: latency_ms: is "abc", must be a number of milliseconds
+	// outcome: latency_ms: is a string of 3 bytes, must be a number of milliseconds
 }
 
 func ExampleAppendSignal() {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Fault says what is wrong with a record. Its text holds nothing of the record but names of fields and, where a number
-// or a time cannot be read, at most 64 bytes of what stands there: reasons and the like never show.
+// Fault says what is wrong with a record. Its text holds nothing of the record but names of fields and at most 64 bytes
+// of a number that is out of bounds. Text never shows, whatever field it stands in.
 type Fault struct {
 	Record  string // "outcome", "signal" and so on; empty where a lone value was checked.
 	Field   string // As "evaluator.type" or "leases[2].id"; empty where it is the record as a whole.

@@ -171,32 +171,6 @@ func (v *value) float(f *float64) error {
 	return nil
 }
 
-// time reads an RFC 3339 time and rounds it to the millisecond, halves up.
-func (v *value) time(t *time.Time) error {
-	*t = time.Time{}
-	if v.kind == 'n' {
-		return nil
-	}
-	const want = "must be an RFC 3339 time, as 2026-09-14T12:00:00.123Z"
-	if v.kind != '"' {
-		return v.wrong(want)
-	}
-	text, _ := v.decoded(true)
-	var parsed time.Time
-	if err := parsed.UnmarshalText([]byte(text)); err != nil {
-		return v.wrong(want)
-	}
-	rounded := parsed.UTC()
-	if rounded.Nanosecond()%int(time.Millisecond) != 0 {
-		rounded = rounded.Round(time.Millisecond)
-	}
-	if year := rounded.Year(); year < 1 || year > 9999 {
-		return v.wrong("must be in the years 1 to 9999")
-	}
-	*t = rounded
-	return nil
-}
-
 // duration reads a Go duration, such as "1m30s", that is not negative.
 func (v *value) duration(d *time.Duration) error {
 	*d = 0
@@ -273,21 +247,25 @@ func (v *value) wrongType(want string) error {
 	return v.fault(fmt.Sprintf("is %s, must be %s", v.typeName(), want))
 }
 
-// wrong shows a scalar, cut short, in a field whose content is no text.
+// wrong shows a number, cut short, and of text only its length: it may be a prompt in the wrong place.
 func (v *value) wrong(problem string) error {
 	is := v.typeName()
-	if v.kind == '"' || v.kind == '0' {
-		is = strings.ToValidUTF8(shorten(string(v.text)), replacement)
+	switch v.kind {
+	case '"':
+		text, _ := v.decoded(true)
+		is = fmt.Sprintf("a string of %d %s", len(text), plural(int64(len(text)), "byte", "bytes"))
+	case '0':
+		is = shorten(string(v.text))
 	}
 	return v.fault("is " + is + ", " + problem)
 }
 
-func shorten(s string) string {
+func shorten(number string) string {
 	const shown = 64
-	if len(s) <= shown {
-		return s
+	if len(number) <= shown {
+		return number
 	}
-	return Cut(s, shown) + "…"
+	return number[:shown] + "…"
 }
 
 func (v *value) typeName() string {
