@@ -11,9 +11,9 @@ import (
 
 // circuit is all that is known of one circuit in one life.
 type circuit struct {
-	name     string
-	policies *breaker.Policies
-	policy   *breaker.Policy // By which it is judged; always one of policies.
+	name   string
+	regime Regime          // Under which it was last touched.
+	policy *breaker.Policy // By which it is judged; always one of the regime's.
 
 	breaker    breaker.Breaker
 	counts     breaker.Counts
@@ -28,10 +28,12 @@ type circuit struct {
 }
 
 // newCircuit returns a circuit that begins its life.
-func newCircuit(name string, policies *breaker.Policies, at time.Time) *circuit {
-	policy := policies.For(name)
-	return &circuit{name: name, policies: policies, policy: policy, counts: breaker.NewCounts(policy), born: at}
+func newCircuit(name string, under Regime, at time.Time) *circuit {
+	policy := under.Policies.For(name)
+	return &circuit{name: name, regime: under, policy: policy, counts: breaker.NewCounts(policy), born: at}
 }
+
+func (c *circuit) policies() *breaker.Policies { return c.regime.Policies }
 
 // cloneInto makes to a copy that shares nothing that changes, in the memory that to has.
 func (c *circuit) cloneInto(to *circuit) {
@@ -42,11 +44,13 @@ func (c *circuit) cloneInto(to *circuit) {
 	to.recent.ids = append(ids[:0], c.recent.ids...)
 }
 
-// rebind brings the circuit under the policies now in force. What it has counted stays where it still counts.
-func (c *circuit) rebind(policies *breaker.Policies) {
-	policy := policies.For(c.name)
-	c.counts = c.counts.Rebind(c.policies, c.policy, policies, policy)
-	c.policies, c.policy = policies, policy
+// rebind brings the circuit under a later regime. What it has counted stays where it still counts.
+func (c *circuit) rebind(to Regime) {
+	policy := to.Policies.For(c.name)
+	if to.Policies != c.regime.Policies {
+		c.counts = c.counts.Rebind(c.regime.Policies, c.policy, to.Policies, policy)
+	}
+	c.regime, c.policy = to, policy
 }
 
 // idle tells whether the circuit is forgotten when its next record comes at that time.
@@ -62,7 +66,7 @@ func (c *circuit) state() schemas.State {
 		Circuit: c.name, State: b.State(), Previous: b.Previous, Epoch: b.Epoch, Sequence: c.sequence, Born: c.born,
 		ChangedAt: b.ChangedAt, RetryAt: b.RetryAt, Enforced: c.policy.Enforce, Attempt: b.Attempt, Cause: b.Cause,
 		Degraded: c.counts.Degraded, Leases: b.Leases, Probe: b.Probe, Ramp: b.Ramp,
-		Policy: c.policy.Name, PolicyVersion: c.policies.Version, Inputs: c.inputs,
+		Policy: c.policy.Name, PolicyVersion: c.regime.Policies.Version, Inputs: c.inputs,
 	}
 	s.Probe.Concurrency = c.policy.HalfOpen.Concurrency
 	if b.Override != nil {

@@ -34,9 +34,9 @@ func (c *circuit) append(b []byte) []byte {
 	}
 	b = append(b, ValueVersion, moved)
 	b = binary.BigEndian.AppendUint64(b, uint64(c.last.UnixMilli()))
-	b = binary.BigEndian.AppendUint64(b, c.policies.Number())
+	b = binary.BigEndian.AppendUint64(b, c.policies().Number())
 	for _, n := range [...]int64{
-		c.inputs.Outcomes, c.inputs.Signals, c.born.UnixMilli(), c.sequence,
+		c.regime.Number, c.inputs.Outcomes, c.inputs.Signals, c.born.UnixMilli(), c.sequence,
 		c.notCounted.Stale, c.notCounted.Neutral, c.notCounted.Duplicate, c.notCounted.Late,
 	} {
 		b = binary.AppendVarint(b, n)
@@ -46,7 +46,7 @@ func (c *circuit) append(b []byte) []byte {
 		b = binary.BigEndian.AppendUint64(b, id)
 	}
 	b = c.breaker.AppendBinary(b)
-	return c.counts.AppendBinary(b, c.policies, c.policy)
+	return c.counts.AppendBinary(b, c.policies(), c.policy)
 }
 
 func readHead(value []byte) (head, error) {
@@ -66,17 +66,16 @@ func readHead(value []byte) (head, error) {
 	return h, nil
 }
 
-// decode reads a circuit under the policies that under returns for the version it was written under.
-func decode(name string, value []byte, under func(version uint64) *breaker.Policies) (*circuit, error) {
+// decode reads a circuit under the regime that it was written under, or the oldest one since.
+func decode(name string, value []byte, regimes []Regime) (*circuit, error) {
 	h, err := readHead(value)
 	if err != nil {
 		return nil, err
 	}
-	policies := under(h.policy)
-	c := &circuit{name: strings.Clone(name), policies: policies, policy: policies.For(name), last: h.last}
-	b, born := value[headSize:], int64(0)
+	c := &circuit{name: strings.Clone(name), last: h.last}
+	b, regime, born := value[headSize:], int64(0), int64(0)
 	for _, n := range [...]*int64{
-		&c.inputs.Outcomes, &c.inputs.Signals, &born, &c.sequence,
+		&regime, &c.inputs.Outcomes, &c.inputs.Signals, &born, &c.sequence,
 		&c.notCounted.Stale, &c.notCounted.Neutral, &c.notCounted.Duplicate, &c.notCounted.Late,
 	} {
 		v, width := binary.Varint(b)
@@ -86,13 +85,15 @@ func decode(name string, value []byte, under func(version uint64) *breaker.Polic
 		*n, b = v, b[width:]
 	}
 	c.born = time.UnixMilli(born).UTC()
+	c.regime = regimeOf(regime, regimes)
+	c.policy = c.policies().For(name)
 	if b, err = c.recent.decode(b); err != nil {
 		return nil, err
 	}
 	if b, err = c.breaker.DecodeBinary(b); err != nil {
 		return nil, fmt.Errorf("breaker: %w", err)
 	}
-	if c.counts, b, err = breaker.DecodeCounts(b, policies, c.policy); err != nil {
+	if c.counts, b, err = breaker.DecodeCounts(b, c.policies(), c.policy); err != nil {
 		return nil, fmt.Errorf("counts: %w", err)
 	}
 	if len(b) > 0 {

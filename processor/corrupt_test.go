@@ -81,7 +81,7 @@ func TestImpossibleValue(t *testing.T) {
 // idsOf returns where the ids begin in a value: behind the head, which has a fixed width, and eight numbers.
 func idsOf(value []byte) int {
 	at := 18
-	for range 8 {
+	for range 9 {
 		_, width := binary.Varint(value[at:])
 		at += width
 	}

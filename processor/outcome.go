@@ -12,7 +12,7 @@ import (
 // count.
 func (s *step) outcome(stamp time.Time) (kind string, why Why) {
 	o := s.in.Outcome
-	number, name := s.policies.Kind(o.Kind)
+	number, name := s.policies().Kind(o.Kind)
 	t := o.Time
 	if t.IsZero() {
 		t = stamp
@@ -102,7 +102,7 @@ func (s *step) probe(t time.Time, kind uint8) Why {
 		s.publish(s.breaker.Succeeded(s.at, s.policy, o.Lease), true)
 	case breaker.Failure:
 		s.result.Leases.Failed++
-		cause := s.policies.ProbeCause(s.policy, breaker.ProbeFailed,
+		cause := s.policies().ProbeCause(s.policy, breaker.ProbeFailed,
 			s.breaker.Probe.Failures+1, s.policy.HalfOpen.Failures, s.occasion(t, kind))
 		s.publish(s.trips(s.breaker.Failed(s.at, s.name, s.policy, o.Lease, cause, o.RetryAfterMS), cause), true)
 	}
@@ -118,11 +118,11 @@ func (s *step) count(t time.Time, kind uint8) {
 	}
 	verdict := s.policy.Judge(&s.counts, sighting)
 	if verdict.Opens >= 0 {
-		cause := s.policies.Cause(s.policy, verdict.Opens, &s.counts, verdict, s.occasion(t, kind))
+		cause := s.policies().Cause(s.policy, verdict.Opens, &s.counts, verdict, s.occasion(t, kind))
 		s.publish(s.trips(s.breaker.Trip(s.at, s.name, s.policy, cause, o.RetryAfterMS), cause), true)
 		return
 	}
-	if s.counts.Degrades() && s.policies.Degrade(s.policy, &s.counts, verdict, s.occasion(t, kind)) {
+	if s.counts.Degrades() && s.policies().Degrade(s.policy, &s.counts, verdict, s.occasion(t, kind)) {
 		s.publish(breaker.Touched, false)
 	}
 }

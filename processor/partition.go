@@ -13,8 +13,8 @@ import (
 // Partition is one partition's circuits. What records change lies in an overlay until Commit makes it the memory, or
 // Rollback drops it.
 type Partition struct {
-	policies *breaker.Policies
-	earlier  []*breaker.Policies // Those in force before, oldest first.
+	policies *breaker.Policies // In force: those of the newest regime.
+	regimes  []Regime          // Oldest first.
 	clock    time.Time
 	settled  time.Time // The clock as of the last Commit.
 
@@ -34,16 +34,16 @@ type slot struct {
 	place     int      // Index in the order.
 }
 
-// earlierLimit is how many policies that were in force before are known. Circuits go through them one by one, whenever
-// they are next touched, so that it makes no difference when that is.
-const earlierLimit = 16
-
 // freeLimit is how many circuits' memory is kept for the next overlay.
 const freeLimit = 4096
 
-// New returns a partition without circuits. Its clock stands at the beginning of time.
-func New(policies *breaker.Policies) *Partition {
-	return &Partition{policies: policies, circuits: map[string]*slot{}}
+// New returns a partition without circuits, under its first policies. Its clock stands at the beginning of time.
+func New(policies *breaker.Policies) *Partition { return Restore([]Regime{{0, policies}}) }
+
+// Restore returns a partition without circuits that has been under these policies, oldest first: see Regimes.
+func Restore(regimes []Regime) *Partition {
+	newest := regimes[len(regimes)-1]
+	return &Partition{policies: newest.Policies, regimes: slices.Clone(regimes), circuits: map[string]*slot{}}
 }
 
 // Clock returns the newest time that the partition has seen; the zero time before its first record.
@@ -71,22 +71,12 @@ func (p *Partition) Resident(name string) bool { return p.circuits[name] != nil 
 
 // Insert puts a committed circuit into memory.
 func (p *Partition) Insert(name string, value []byte) error {
-	c, err := decode(name, value, p.under)
+	c, err := decode(name, value, p.regimes)
 	if err != nil {
 		return err
 	}
 	p.add(&slot{committed: c}, c.name)
 	return nil
-}
-
-// under returns the policies of a version: those now in force where it is not known.
-func (p *Partition) under(version uint64) *breaker.Policies {
-	for i := len(p.earlier) - 1; i >= 0 && version != p.policies.Number(); i-- {
-		if p.earlier[i].Number() == version {
-			return p.earlier[i]
-		}
-	}
-	return p.policies
 }
 
 func (p *Partition) add(s *slot, name string) {
@@ -196,17 +186,6 @@ func (p *Partition) overlay(name string) *circuit {
 	return s.working
 }
 
-// rebind brings a circuit under the policies now in force, by way of those that were in force since its own.
-func (p *Partition) rebind(c *circuit) {
-	if c.policies == p.policies {
-		return
-	}
-	for i := slices.Index(p.earlier, c.policies) + 1; i > 0 && i < len(p.earlier); i++ {
-		c.rebind(p.earlier[i])
-	}
-	c.rebind(p.policies)
-}
-
 func (p *Partition) blank() *circuit {
 	if n := len(p.free); n > 0 {
 		c := p.free[n-1]
@@ -218,7 +197,7 @@ func (p *Partition) blank() *circuit {
 
 // create puts a circuit that begins its life into the overlay.
 func (p *Partition) create(name string) *circuit {
-	c := newCircuit(strings.Clone(name), p.policies, p.clock)
+	c := newCircuit(strings.Clone(name), p.newest(), p.clock)
 	s := &slot{working: c}
 	p.add(s, c.name)
 	p.touched = append(p.touched, s)

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -12,28 +13,27 @@ import (
 // looked at: see NeedsReload.
 func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []schemas.State {
 	var states []schemas.State
-	if policies != p.policies {
-		p.earlier = append(p.earlier[max(0, len(p.earlier)+1-earlierLimit):], p.policies)
-	}
+	next := Regime{p.newest().Number + 1, policies}
 	for _, s := range p.order {
 		c := s.committed
 		if s.working != nil {
 			c = s.working
 		}
 		if c.moved() {
-			states = append(states, p.reload(c.name, policies, inputs)...)
+			states = append(states, p.reload(c.name, next, inputs)...)
 		}
 	}
 	p.policies = policies
+	p.regimes = append(slices.Clone(p.regimes[max(0, len(p.regimes)+1-RegimesKept):]), next)
 	return states
 }
 
 // reload puts other policies in force for one circuit. What time has done to it is done under those of before.
-func (p *Partition) reload(name string, policies *breaker.Policies, inputs schemas.Inputs) []schemas.State {
+func (p *Partition) reload(name string, next Regime, inputs schemas.Inputs) []schemas.State {
 	s := step{circuit: p.overlay(name), at: p.clock, in: Input{Inputs: inputs}}
 	s.inputs = inputs
 	s.publish(s.breaker.Expire(p.clock, s.policy), false)
-	s.rebind(policies)
+	s.rebind(next)
 	if !s.policy.Enabled {
 		s.publish(s.breaker.Disable(p.clock), true)
 	}

@@ -58,7 +58,7 @@ type Result struct {
 	Clamped bool   // The outcome's own time was in the future and was clamped.
 	Granted bool   // The claim has its lease.
 	Leases  LeaseCounts
-	Known   int             // 1 where a circuit became known by this record.
+	Known   int             // 1 where a circuit became known by this record, -1 where it was forgotten.
 	States  []schemas.State // Records to publish, oldest first. Mostly none.
 	Moves   int             // How many of the states are a change of state, or of an override by an operator.
 	Tripped *schemas.Cause  // Why this record opened the circuit; nil where it did not.

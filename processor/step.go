@@ -21,13 +21,13 @@ type step struct {
 func (p *Partition) Step(at time.Time, in Input) Result {
 	p.Advance(at)
 	s := step{at: p.clock, in: in, result: Result{At: p.clock}}
-	if s.circuit = p.overlay(in.circuit()); s.circuit == nil {
-		if in.Full && !in.decrees() {
-			return p.pass(s.result, in)
+	if s.circuit = p.overlay(in.circuit()); s.circuit == nil || s.forgotten {
+		if !in.creates() || in.Full && in.Outcome != nil {
+			return s.pass(p.policies)
 		}
-		s.circuit = p.create(in.circuit())
-		s.result.Known = 1
-	} else if s.forgotten {
+		if s.circuit == nil {
+			s.circuit = p.create(in.circuit())
+		}
 		s.result.Known = 1
 	}
 	s.result.Circuit = s.name
@@ -36,7 +36,11 @@ func (p *Partition) Step(at time.Time, in Input) Result {
 		s.publish(s.breaker.Expire(s.at, s.policy), false)
 	}
 	if s.sequence > 0 && s.idle(s.at, s.policy.IdleAfter) {
-		*s.circuit = *newCircuit(s.name, p.policies, s.at)
+		if !in.creates() {
+			s.forgotten, s.result.Known = true, -1
+			return s.pass(p.policies)
+		}
+		*s.circuit = *newCircuit(s.name, p.newest(), s.at)
 	}
 	if s.sequence == 0 {
 		s.publish(breaker.Touched, false)
@@ -53,17 +57,16 @@ func (p *Partition) Step(at time.Time, in Input) Result {
 	return s.result
 }
 
-// pass is what becomes of a record for which there is no room.
-func (p *Partition) pass(r Result, in Input) Result {
-	if in.Outcome == nil {
-		if in.Signal.Type == schemas.Claim {
-			r.Leases.Refused = 1
-		}
-		return r
+// pass is what becomes of a record that no circuit takes: a claim, a release or the end of an override of one that
+// nobody knows or that is forgotten, and an outcome for which there is no room.
+func (s *step) pass(policies *breaker.Policies) Result {
+	switch in := &s.in; {
+	case in.Outcome != nil:
+		s.result.Kind, s.result.Why = policies.KindLabel(in.Outcome.Kind), OverLimit
+	case in.Signal.Type == schemas.Claim:
+		s.result.Leases.Refused = 1
 	}
-	r.Kind = p.policies.KindLabel(in.Outcome.Kind)
-	r.Why = OverLimit
-	return r
+	return s.result
 }
 
 // circuit returns the name of the record's circuit.
@@ -74,9 +77,10 @@ func (in *Input) circuit() string {
 	return in.Signal.Circuit
 }
 
-// decrees tells whether the record is an operator's word, which finds room where nothing else does.
-func (in *Input) decrees() bool {
-	return in.Signal != nil && in.Signal.Type == schemas.Override && in.Signal.Mode != schemas.Clear
+// creates tells whether the record makes its circuit known: claims, releases and the end of an override say nothing
+// about one that nobody has heard of.
+func (in *Input) creates() bool {
+	return in.Outcome != nil || in.Signal.Type == schemas.Override && in.Signal.Mode != schemas.Clear
 }
 
 // publish adds a record of the circuit to the result, where something that is published has changed, and empties the
@@ -115,7 +119,7 @@ func (s *step) reclaim() {
 
 // inconclusive frees a lease that ended without a verdict.
 func (s *step) inconclusive(id string) breaker.Change {
-	cause := s.policies.ProbeCause(s.policy, breaker.ProbesInconclusive,
+	cause := s.policies().ProbeCause(s.policy, breaker.ProbesInconclusive,
 		s.breaker.Probe.Inconclusive+1, breaker.InconclusiveLimit, s.occasion(s.at, 0))
 	return s.trips(s.breaker.Inconclusive(s.at, s.name, s.policy, id, cause), cause)
 }

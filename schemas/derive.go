@@ -33,7 +33,7 @@ func (s *State) afterOverride() State {
 	after := *s
 	until := s.Override.Until
 	after.Previous, after.State = s.State, Closed
-	after.Override, after.Leases, after.Ramp, after.Cause, after.Degraded = nil, nil, nil, nil, nil
+	after.Override, after.Operator, after.Leases, after.Ramp, after.Cause, after.Degraded = nil, nil, nil, nil, nil, nil
 	after.Probe = Probe{Concurrency: s.Probe.Concurrency}
 	after.ChangedAt, after.RetryAt = until, time.Time{}
 	if s.Override.Then == Open {

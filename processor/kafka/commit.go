@@ -94,6 +94,7 @@ func (w *worker) progressOf(p *pair, number uint64) progress {
 		Outcomes: inputPosition{k.topicIDs[p.outcomes.topic], in.Outcomes},
 		Signals:  inputPosition{k.topicIDs[p.signals.topic], in.Signals},
 		Number:   number, Writer: w.id, Policies: p.policies.Version, Circuits: p.known + p.out.known,
+		Regime:  p.regime().Number,
 		Origins: p.mergedOrigins().list(),
 	}
 	if p.out.switched != nil {
@@ -128,6 +129,7 @@ func (w *worker) publish(ctx context.Context, pub *publication) {
 		pub.changes = append(pub.changes, state.Change{Circuit: circuit, Value: r.Value})
 		b.produce(ctx, w.session, r)
 	}
+	w.publishRegime(ctx, pub)
 	from := len(b.text)
 	b.text = pub.next.append(b.text)
 	pub.progress = b.record(topics.Changelog, p.id)

@@ -146,9 +146,12 @@ func try(core *processor.Partition, at time.Time, in processor.Input) (result pr
 // note takes down what a record did, for the next transaction and for the metrics after it.
 func (w *worker) note(p *pair, r *kgo.Record, at time.Time, in processor.Input, result processor.Result) {
 	p.newest = at
-	if result.Known > 0 {
+	if result.Known != 0 {
 		p.out.known += result.Known
 		w.loop.known.Add(int64(result.Known))
+	}
+	if result.Known < 0 {
+		p.out.swept = append(p.out.swept, result.Circuit)
 	}
 	if len(result.States) > 0 {
 		p.out.states = append(p.out.states, result.States...)

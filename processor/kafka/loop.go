@@ -27,6 +27,7 @@ type Loop struct {
 	crash   func(point string) error // See crashes.
 
 	policies atomic.Pointer[inForce]
+	readings readings
 	known    atomic.Int64 // Circuits, of all partitions of this process.
 	resident atomic.Int64 // Those in memory.
 

@@ -18,8 +18,9 @@ type pair struct {
 	stop  context.CancelFunc // Ends the restore.
 
 	core     *processor.Partition
-	policies *inForce // As of the last commit.
-	switches bool     // Others are to be put in force before the next record.
+	policies *inForce           // As of the last commit.
+	regimes  []processor.Regime // The same, and those before.
+	switches bool               // Others are to be put in force before the next record.
 	outcomes feed
 	signals  feed
 	held     bool // The signals are not polled: too many wait.
@@ -127,7 +128,7 @@ func (p *pair) seen(key originKey) (int64, bool) {
 // Where other policies came in force, the old ones are back, with an empty memory that the store fills again.
 func (p *pair) rollback() {
 	if p.out.switched != nil {
-		p.core = processor.New(p.policies.Policies)
+		p.core = processor.Restore(p.regimes)
 		p.core.SetClock(p.base.clock())
 		p.switches = true
 	} else {

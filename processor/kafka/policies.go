@@ -1,13 +1,19 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/processor"
 	"github.com/fusebox-project/fusebox/schemas"
+	"github.com/fusebox-project/fusebox/state"
 )
 
 // inForce are policies, and since when they are in force in this process.
@@ -32,7 +38,7 @@ func (l *Loop) Reload(policies *breaker.Policies) {
 // at once have to be in memory for it.
 func (w *worker) switchPolicies(p *pair) error {
 	err := w.loop.store.Each(p.id, func(circuit string, value []byte) error {
-		if p.core.Resident(circuit) || !processor.NeedsReload(value) {
+		if !isCircuit(circuit) || p.core.Resident(circuit) || !processor.NeedsReload(value) {
 			return nil
 		}
 		return p.core.Insert(circuit, value)
@@ -74,4 +80,91 @@ func (w *worker) publishSwitch(ctx context.Context, p *pair) {
 	record.Value = b.since(from)
 	record.Key = b.keep(schemas.PoliciesKey)
 	b.produce(ctx, w.session, record)
+}
+
+// policiesKeyPrefix begins the keys under which the changelog of a partition keeps the texts of the policies that were
+// in force there lately, by number. With them circuits come back as if they had been in memory all the time.
+const policiesKeyPrefix = "\u0000policies/"
+
+func policiesKey(number int64) string { return policiesKeyPrefix + strconv.FormatInt(number, 10) }
+
+// isCircuit tells whether a key of the changelog is a circuit's name: those of our own begin with a character that no
+// name has.
+func isCircuit(key string) bool { return key != "" && key[0] != 0 }
+
+// regime returns what is in force in a pair.
+func (p *pair) regime() processor.Regime {
+	all := p.core.Regimes()
+	return all[len(all)-1]
+}
+
+// publishRegime leaves the policies that came in force in the changelog, and takes those from it that are no longer
+// needed.
+func (w *worker) publishRegime(ctx context.Context, pub *publication) {
+	p, b := pub.pair, &w.publisher
+	if p.out.switched == nil {
+		return
+	}
+	number := p.regime().Number
+	texts := map[int64][]byte{number: []byte(p.out.switched.Text)}
+	if old := number - processor.RegimesKept; old >= 0 {
+		texts[old] = nil
+	}
+	for n, text := range texts {
+		r := b.record(w.loop.config.Topics.Changelog, p.id)
+		r.Key, r.Value = b.keep(policiesKey(n)), text
+		pub.changes = append(pub.changes, state.Change{Circuit: policiesKey(n), Value: text})
+		b.produce(ctx, w.session, r)
+	}
+}
+
+// readings are policies that were read from a changelog, by version: partitions share them.
+type readings struct {
+	mu    sync.Mutex
+	known map[string]*breaker.Policies
+}
+
+// regime reads the policies that the changelog of a partition keeps under a key.
+func (r *readings) regime(key string, text []byte) (processor.Regime, error) {
+	number, err := strconv.ParseInt(key[len(policiesKeyPrefix):], 10, 64)
+	if err != nil {
+		return processor.Regime{}, fmt.Errorf("policies of the changelog: key %q: %w", key, err)
+	}
+	policies, err := breaker.Read("changelog", text)
+	if err != nil {
+		return processor.Regime{}, fmt.Errorf("policies of the changelog, number %d: %w", number, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.known[policies.Version]; known != nil {
+		return processor.Regime{Number: number, Policies: known}, nil
+	}
+	if r.known == nil || len(r.known) >= 2*processor.RegimesKept {
+		r.known = map[string]*breaker.Policies{}
+	}
+	r.known[policies.Version] = policies
+	return processor.Regime{Number: number, Policies: policies}, nil
+}
+
+// regimes returns the regimes of a partition as the store has them, oldest first. It is empty where the partition is
+// new, or where one is missing or cannot be read by this version: then circuits come straight under what is in force.
+func (l *Loop) regimes(partition int32, newest int64) ([]processor.Regime, error) {
+	var found []processor.Regime
+	err := l.store.Each(partition, func(key string, text []byte) error {
+		if !strings.HasPrefix(key, policiesKeyPrefix) {
+			return nil
+		}
+		r, err := l.readings.regime(key, text)
+		if err != nil {
+			l.log.Warn("policies that were in force before cannot be read", "partition", partition, "err", err)
+			return nil
+		}
+		found = append(found, r)
+		return nil
+	})
+	slices.SortFunc(found, func(a, b processor.Regime) int { return cmp.Compare(a.Number, b.Number) })
+	if n := len(found); n == 0 || found[n-1].Number != newest {
+		found = nil
+	}
+	return found, err
 }

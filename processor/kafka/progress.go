@@ -25,6 +25,7 @@ type progress struct {
 	Number     uint64        `json:"number"`   // Of the transaction.
 	Writer     string        `json:"writer"`   // Its transactional id.
 	Policies   string        `json:"policies"` // The version in force.
+	Regime     int64         `json:"regime"`   // Its number among all that were in force here: see policiesKey.
 	Circuits   int           `json:"circuits"` // How many are known.
 	Origins    []origin      `json:"origins,omitempty"`
 }

@@ -28,6 +28,7 @@ type restored struct {
 	ends     schemas.Inputs // Of both topics, as far as they could be read when the pair was restored.
 	outages  map[string]outage
 	policies *inForce
+	regimes  []processor.Regime
 }
 
 // restore makes a pair's memory: the store from its position, or from nothing, and the changelog up to its high
@@ -143,11 +144,24 @@ func (l *Loop) position(partition int32, start, end int64) (int64, error) {
 // the metrics; all others come with their next record.
 func (l *Loop) fillCore(ctx context.Context, partition int32, r *restored) error {
 	r.policies = l.policies.Load()
-	r.core = processor.New(r.policies.Policies)
+	regimes, err := l.regimes(partition, r.base.Regime)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if r.regimes = regimes; len(regimes) == 0 {
+		r.regimes = []processor.Regime{{Number: r.base.Regime, Policies: r.policies.Policies}}
+	}
+	r.core = processor.Restore(r.regimes)
+	if newest := r.regimes[len(r.regimes)-1].Policies; newest.Version != r.policies.Version {
+		r.policies = &inForce{Policies: newest} // Those of now come in force before the next record.
+	}
 	r.core.SetClock(r.base.clock())
 	r.outages = map[string]outage{}
 	now := time.Now()
-	err := l.store.Each(partition, func(circuit string, value []byte) error {
+	err = l.store.Each(partition, func(circuit string, value []byte) error {
+		if !isCircuit(circuit) {
+			return ctx.Err()
+		}
 		r.known++
 		if !processor.NeedsReload(value) {
 			return ctx.Err()
@@ -187,7 +201,7 @@ func (l *Loop) inputEnds(ctx context.Context, partition int32) (ends schemas.Inp
 func (p *pair) fill(r restored) {
 	p.core, p.base, p.stamp, p.known = r.core, r.base, r.stamp, r.known
 	p.target, p.signalsTo = r.ends.Outcomes, r.ends.Signals
-	p.policies, p.outages = r.policies, r.outages
+	p.policies, p.regimes, p.outages = r.policies, r.regimes, r.outages
 	p.outcomes.reset(r.base.Outcomes.Next)
 	p.signals.reset(r.base.Signals.Next)
 	for _, o := range r.base.Origins {

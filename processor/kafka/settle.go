@@ -17,7 +17,7 @@ func (w *worker) settle(pub *publication) {
 	})
 	w.count(p, now)
 	if p.out.switched != nil {
-		p.policies = p.out.switched
+		p.policies, p.regimes = p.out.switched, p.core.Regimes()
 	}
 	p.origins = p.mergedOrigins()
 	p.base, p.stamp = pub.next, pub.next.stamp()

@@ -44,6 +44,9 @@ func (w *worker) sweep(p *pair, now time.Time) {
 func (w *worker) search(p *pair) (found int) {
 	policies, clock := w.loop.policies.Load(), p.core.Clock()
 	err := w.loop.store.Each(p.id, func(circuit string, value []byte) error {
+		if !isCircuit(circuit) {
+			return nil
+		}
 		last, err := processor.LastRecord(value)
 		if err != nil || p.core.Resident(circuit) || clock.Sub(last) < policies.For(circuit).IdleAfter {
 			return err
