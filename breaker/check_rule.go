@@ -35,18 +35,22 @@ func (r *parser) checkRule(p *Policy, rule *Rule, t table) {
 	case rule.Type == Ratio && rule.Threshold > x.most:
 		r.fault(at, "threshold is %s, and the greatest weight of what the rule selects is %s, so that it can never "+
 			"fire; write at most that", at.Value, inThousandths(x.most))
-	case x.all && r.enough(rule, x):
-		r.fault(at, "the rule always fires, as no outcome that it sees can fail to match; "+
-			"select fewer kinds, or make one a success in the policy's kinds")
+	case x.all && enough(rule, x):
+		r.fault(at, "the rule always fires, as no outcome that it sees can fail to match; select fewer kinds")
 	}
 }
 
-// enough tells whether a rule fires at every outcome if all that it sees matches. It is strict only where the rule
-// itself asks for that, by name: a policy that makes every kind a failure may mean it.
-func (r *parser) enough(rule *Rule, x reach) bool {
+// enough tells whether a rule fires at every outcome if all that it sees matches. It is strict only with a rule that
+// names all those kinds: a policy that makes every kind a failure may mean it. A ratio may wait for its minimum first.
+func enough(rule *Rule, x reach) bool {
+	if rule.Selector.Kinds == nil {
+		return false
+	}
 	switch rule.Type {
 	case Ratio:
-		return rule.Selector.Kinds != nil && x.least >= rule.Threshold
+		return x.least >= rule.Threshold
+	case Count, Consecutive:
+		return rule.Threshold <= 1
 	case Immediate:
 		return len(rule.Selector.Evaluators) == evaluatorTypes
 	}

@@ -1,6 +1,9 @@
 package breaker
 
 import (
+	"slices"
+	"strings"
+
 	"go.yaml.in/yaml/v4"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -50,16 +53,28 @@ func (r *parser) route(entry *yaml.Node) schemas.Route {
 		if route.ByCause == nil {
 			route.ByCause = map[string][]string{}
 		}
-		route.ByCause[r.kinds.name(i)] = r.circuits(value, "by_cause of "+r.kinds.name(i))
+		what := "by_cause of " + r.kinds.name(i)
+		if isNull(value) {
+			r.fault(value, "%s is empty; write [] to go straight to otherwise, or name circuits", what)
+		}
+		route.ByCause[r.kinds.name(i)] = r.circuits(value, what)
 	})
 	return route
 }
 
-// circuits reads a list of names of circuits.
+// circuits reads a list of names of circuits, each once.
 func (r *parser) circuits(n *yaml.Node, what string) []string {
 	names := []string{}
 	for _, entry := range r.list(n, what, mostEntries) {
-		if name, ok := r.text(entry, "a circuit", mostName); ok {
+		name, ok := r.text(entry, "a circuit", mostName)
+		switch {
+		case !ok:
+		case strings.Contains(name, "*"):
+			r.fault(entry, "%s names %q, and a route takes no patterns; write the name of one circuit", what,
+				shorten(name))
+		case slices.Contains(names, name):
+			r.fault(entry, "%s names circuit %q twice; leave one of them", what, shorten(name))
+		default:
 			names = append(names, name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -21,7 +22,7 @@ func (r *parser) parse(text []byte) *yaml.Node {
 		r.fault(at, "%s; write text in UTF-8", at.Value)
 		return nil
 	}
-	d := yaml.NewDecoder(bytes.NewReader(text))
+	d := yaml.NewDecoder(bytes.NewReader(asYAML11(text)))
 	var document, next yaml.Node
 	switch err := d.Decode(&document); {
 	case errors.Is(err, io.EOF):
@@ -48,6 +49,20 @@ func (r *parser) parse(text []byte) *yaml.Node {
 		return nil
 	}
 	return root
+}
+
+// directive finds a first line that says YAML 1.2, behind comments and other such lines.
+var directive = regexp.MustCompile(`\A(?:[ \t]*(?:#.*)?\r?\n|%.*\n)*?%YAML[ \t]+1\.2\b`)
+
+// asYAML11 returns text that says YAML 1.2 as text that says 1.1. The library refuses the one and reads both alike.
+func asYAML11(text []byte) []byte {
+	found := directive.FindIndex(text)
+	if found == nil {
+		return text
+	}
+	text = bytes.Clone(text)
+	text[found[1]-1] = '1'
+	return text
 }
 
 // unreadable returns where the text has a byte or a character that YAML cannot have, and which, or nil.
@@ -81,8 +96,11 @@ func (r *parser) syntax(err error) {
 		within = " " + load.ContextMsg
 	}
 	hint := "mend the YAML here"
-	if strings.Contains(load.ContextMsg, "alias") {
+	switch {
+	case strings.Contains(load.ContextMsg, "alias"):
 		hint = `a text that begins with * must stand in quotes, such as "*"`
+	case strings.Contains(load.Message, "incompatible YAML"):
+		hint = "write %YAML 1.2, or take the line out"
 	}
 	at := &yaml.Node{Line: mark.Line, Column: mark.Column}
 	r.fault(at, "the file is not YAML: %s%s; %s", load.Message, within, hint)
