@@ -31,7 +31,7 @@ func TestReadRuleThatMayNotFire(t *testing.T) {
 		"two in a row":           rule("{name: r, type: consecutive, threshold: 2, " + everyKind + "}"),
 		"some severities":        rule("{name: r, type: count, threshold: 1, severity: high, " + everyKind + "}"),
 		"some reasons":           rule("{name: r, type: count, threshold: 1, reason_codes: [a], " + everyKind + "}"),
-		"some evaluators":        rule("{name: r, type: consecutive, threshold: 1, evaluators: [llm], " + everyKind + "}"),
+		"some evaluators":        rule("{name: r, type: count, threshold: 1, evaluators: [llm], " + everyKind + "}"),
 		"one kind left out":      rule("{name: r, type: count, threshold: 1, kinds: [missing_evidence]}"),
 		"all fail, a count":      policies(allFail + "{name: r, type: count, threshold: 1}]"),
 		"all fail, in a row":     policies(allFail + "{name: r, type: consecutive, threshold: 1}]"),

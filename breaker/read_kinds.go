@@ -65,7 +65,7 @@ func (r *parser) kindList(n *yaml.Node, what string) []string {
 
 // likely names the kind that is probably meant, or all.
 func likely(name string, known []string) string {
-	if best := nearest(name, known); best != "" {
+	if best := Nearest(name, known); best != "" {
 		return best
 	}
 	return "one of " + strings.Join(known, ", ")

@@ -132,14 +132,14 @@ func shorten(text string) string {
 
 // advice proposes the likeliest of the known names as a question, or tells all of them.
 func advice(name, takes string, known []string) string {
-	if best := nearest(name, known); best != "" {
+	if best := Nearest(name, known); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
 	return takes + strings.Join(known, ", ")
 }
 
-// nearest returns the known name that a slip of the hand could make of this one, or nothing.
-func nearest(name string, known []string) string {
+// Nearest returns the known name that a slip of the hand could make of this one, or nothing.
+func Nearest(name string, known []string) string {
 	best, least := "", 3
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), k); d < least && d < len(k) {

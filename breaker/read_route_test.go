@@ -26,7 +26,8 @@ func TestReadFaultOfARoute(t *testing.T) {
 }
 
 func TestReadRouteStraightToOtherwise(t *testing.T) {
-	p, err := breaker.Read("p.yaml", []byte(route("chain: [a], by_cause: {missing_evidence: [], invalid_contract: [a]}")))
+	text := route("chain: [a], by_cause: {missing_evidence: [], invalid_contract: [a]}")
+	p, err := breaker.Read("p.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,9 @@ func TestReadRouteStraightToOtherwise(t *testing.T) {
 
 func TestReadYAMLDirective(t *testing.T) {
 	body := "---\nversion: 1\npolicies: [{name: p, match: [\"*\"], rules: [{name: r, type: count, threshold: 1}]}]\n"
-	for _, head := range []string{"%YAML 1.2\n", "# ours\n\n%YAML  1.2 # so\r\n", "%TAG ! !a\n%YAML 1.2\n", "%YAML 1.1\n"} {
+	for _, head := range []string{
+		"%YAML 1.2\n", "# ours\n\n%YAML  1.2 # so\r\n", "%TAG ! !a\n%YAML 1.2\n", "%YAML 1.1\n",
+	} {
 		p, err := breaker.Read("p.yaml", []byte(head+body))
 		if err != nil {
 			t.Errorf("Read of %q: %v", head, err)
