@@ -40,15 +40,15 @@ type runner struct {
 // do does a step and returns what is to be seen then.
 func (r *runner) do(s *Step) seen {
 	v := seen{runner: r, circuit: s.Circuit}
-	at := epoch.Add(s.At)
-	switch {
-	case s.Reload != nil:
-		v.moves = r.reload(s, at)
-	case s.Outcome == nil && s.Signal == nil:
-		r.partition.Advance(at)
-	default:
-		for i := range s.Repeat {
-			v.result = r.partition.Step(at.Add(time.Duration(i)*s.Every), r.input(s))
+	for i := range s.Repeat {
+		at := epoch.Add(s.At + time.Duration(i)*s.Every)
+		switch {
+		case s.Reload != nil:
+			v.moves += r.reload(s, at)
+		case s.Outcome == nil && s.Signal == nil:
+			r.partition.Advance(at)
+		default:
+			v.result = r.partition.Step(at, r.input(s))
 			v.moves += v.result.Moves
 		}
 	}
@@ -67,11 +67,13 @@ func (r *runner) input(s *Step) processor.Input {
 	return in
 }
 
-// reload puts other policies in force and counts the step's circuit's changes of state.
+// reload puts other policies in force, between two transactions as the processor does, and counts the step's circuit's
+// changes of state.
 func (r *runner) reload(s *Step, at time.Time) int {
 	r.partition.Advance(at)
 	before := r.state(s.Circuit).Epoch
 	r.partition.Reload(s.Reload, schemas.Inputs{})
+	r.partition.Commit()
 	r.policies = s.Reload
 	return int(r.state(s.Circuit).Epoch - before)
 }
