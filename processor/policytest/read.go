@@ -2,8 +2,10 @@ package policytest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -34,6 +36,9 @@ func Read(file string, text []byte, open func(path string) ([]byte, error)) (*Fi
 		r.faults = breaker.Faults{{File: file, Line: 1, Column: 1, Message: "no tests in it; write tests: with a list"}}
 	}
 	if len(r.faults) > 0 {
+		slices.SortStableFunc(r.faults, func(a, b breaker.Fault) int {
+			return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
 		return nil, r.faults
 	}
 	return f, nil

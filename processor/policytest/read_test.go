@@ -211,6 +211,10 @@ func TestDocuments(t *testing.T) {
 		{"tests of nothing", "tests:\n", "t.yaml:1:7: tests is empty; write a list of {name, steps}"},
 		{"a typo", steps("{at: 0s, exepct: {state: open}}"),
 			`t.yaml:14:14: a step has no "exepct"; did you mean "expect"?`},
+		{"faults out of order", steps("{at: 0s, outcome: {kind: accepted, idd: b}, claim: {}, expct: {}}"),
+			"t.yaml:14:5: the step has both outcome and claim; make two steps of it\n" +
+				"t.yaml:14:40: an outcome has no \"idd\"; did you mean \"id\"?\n" +
+				"t.yaml:14:60: a step has no \"expct\"; did you mean \"expect\"?"},
 		{"no YAML", one + "---\na: [", "t.yaml:17:1: the file is not YAML: did not find expected node content " +
 			"while parsing a flow node; mend the YAML here"},
 		{"a directive", "%YAML 1.2\n---\n" + one,
