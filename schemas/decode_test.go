@@ -71,6 +71,7 @@ func TestOutcomeIsMended(t *testing.T) {
 		{"an offset", `"time":"2026-09-14T14:00:00+02:00"`, at, "2026-09-14T12:00:00Z"},
 		{"half a millisecond", `"time":"2026-09-14T12:00:00.0005Z"`, at, "2026-09-14T12:00:00.001Z"},
 		{"less than half a millisecond", `"time":"2026-09-14T12:00:00.000499999Z"`, at, "2026-09-14T12:00:00Z"},
+		{"Go's zero time is absent", `"time":"0001-01-01T00:00:00Z"`, at, "0001-01-01T00:00:00Z"},
 		{"t and z in lower case", `"time":"2026-09-14t12:00:00.5z"`, at, "2026-09-14T12:00:00.5Z"},
 		{"a leap second", `"time":"2016-12-31T23:59:60Z"`, at, "2016-12-31T23:59:59.999Z"},
 		{"a part of a leap second elsewhere", `"time":"2016-12-31t15:59:60.25-08:00"`, at, "2016-12-31T23:59:59.999Z"},

@@ -3,7 +3,7 @@ package schemas
 import "time"
 
 // time reads an RFC 3339 time and rounds it to the millisecond, halves up. A leap second is the last millisecond of the
-// second before it. The first year is refused, as its beginning is what Go takes for no time at all.
+// second before it. Go's zero time, which a producer in Go sends for a time that it never set, is absent.
 func (v *value) time(t *time.Time) error {
 	*t = time.Time{}
 	if v.kind == 'n' {
@@ -25,8 +25,8 @@ func (v *value) time(t *time.Time) error {
 	if rounded.Nanosecond()%int(time.Millisecond) != 0 {
 		rounded = rounded.Round(time.Millisecond)
 	}
-	if year := rounded.Year(); year < 2 || year > 9999 {
-		return v.wrong("must be in the years 2 to 9999")
+	if year := rounded.Year(); year < 1 || year > 9999 {
+		return v.wrong("must be in the years 1 to 9999")
 	}
 	*t = rounded
 	return nil
