@@ -10,9 +10,9 @@ type Regime struct {
 	Policies *breaker.Policies
 }
 
-// RegimesKept is how many regimes are known at once. A circuit goes through all that came since it was last touched, one
-// by one, whenever it is next touched: so it makes no difference when that is, nor whether it was in memory meanwhile.
-// One that more than these have passed over goes on with the oldest of them.
+// RegimesKept is how many regimes are known at once. A circuit goes through all that came since it was last touched,
+// one by one, whenever it is next touched: so it makes no difference when that is, nor whether it was in memory
+// meanwhile. One that more than these have passed over goes on with the oldest of them.
 const RegimesKept = 16
 
 // Regimes returns the regimes known, oldest first, the one in force last. With them and the circuits' values a

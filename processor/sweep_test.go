@@ -114,7 +114,8 @@ func TestSweepDecidesNothing(t *testing.T) {
 			r.Commit()
 			s, known := r.State("c", t0.Add(time.Hour))
 			if known != creates || known && s.Born != t0.Add(time.Hour) {
-				t.Errorf("%v %v: known %v, born %v, want a new life: %v", signal.Type, signal.Mode, known, s.Born, creates)
+				t.Errorf("%v %v: known %v, born %v, want a new life: %v",
+					signal.Type, signal.Mode, known, s.Born, creates)
 			}
 		}
 		if outs[0] != outs[1] || outs[0] != outs[2] {

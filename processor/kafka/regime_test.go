@@ -33,7 +33,8 @@ func TestPoliciesThatCameBack(t *testing.T) {
 					w.ready(r)
 					switch i {
 					case 0:
-						w.Produce(t, outcome(circuit, schemas.MissingEvidence, "1"), outcome(circuit, schemas.MissingEvidence, "2"))
+						w.Produce(t, outcome(circuit, schemas.MissingEvidence, "1"),
+							outcome(circuit, schemas.MissingEvidence, "2"))
 					case 2:
 						w.Produce(t, outcome(circuit, schemas.MissingEvidence, "3"))
 					}
@@ -45,7 +46,8 @@ func TestPoliciesThatCameBack(t *testing.T) {
 						continue
 					}
 					if s, err := schemas.DecodeState(record.Value); err != nil || s.State != schemas.Closed {
-						t.Errorf("the state is %v, %v after one failure under the third policies, want closed", s.State, err)
+						t.Errorf("the state is %v, %v after one failure under the third policies, want closed",
+							s.State, err)
 					}
 				}
 			})
