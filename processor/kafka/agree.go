@@ -7,8 +7,10 @@ import (
 )
 
 // errDiffer says that the progress record and the group's offsets speak of different positions.
-var errDiffer = errors.New(
-	"the changelog and the offsets of the group differ: `fusebox topics repair` accepts the one or the other")
+var errDiffer = errors.New("the changelog and the offsets of the group differ")
+
+// errLost says that a topic ends before what was handled of it.
+var errLost = errors.New("the topic has lost records")
 
 // agree finds out where a pair goes on. The progress record must speak of the same offsets as the group. Where the
 // group has none, as they expired, the progress record is right: starting over would count everything twice. Where
@@ -41,11 +43,21 @@ func (l *Loop) agree(ctx context.Context, partition int32, base *progress, found
 			"outcomes", base.Outcomes.Next, "signals", base.Signals.Next)
 	case recreated || group.none():
 	case group.outcomes != base.Outcomes.Next || group.signals != base.Signals.Next:
-		return fmt.Errorf("partition %d: %w: the changelog is at outcomes %d and signals %d, the group at %d and %d",
-			partition, errDiffer, base.Outcomes.Next, base.Signals.Next, group.outcomes, group.signals)
+		return l.differ(partition, base, group)
 	}
 	return errors.Join(l.bound(ctx, partition, l.config.Topics.Outcomes, &base.Outcomes),
 		l.bound(ctx, partition, l.config.Topics.Signals, &base.Signals))
+}
+
+// differ says where both stand, and what can be done.
+func (l *Loop) differ(partition int32, base *progress, group committed) error {
+	t := l.config.Topics
+	return fmt.Errorf("partition %d: %w: the changelog is at outcomes %d and signals %d, the group at %d and %d; "+
+		"stop all instances, then either run `kafka-consumer-groups.sh --bootstrap-server $FUSEBOX_BROKERS --group %s "+
+		"--delete-offsets --topic %s --topic %s`: it goes on from the changelog, and counts nothing twice; or do so, delete "+
+		"%s too and run `fusebox topics create`: all circuits begin anew, from the start of the inputs",
+		partition, errDiffer, base.Outcomes.Next, base.Signals.Next, group.outcomes, group.signals,
+		l.config.Group, t.Outcomes, t.Signals, t.Changelog)
 }
 
 // bound brings a position into its log: to the start where there is none yet, or where the log has lost what was to
@@ -57,8 +69,10 @@ func (l *Loop) bound(ctx context.Context, partition int32, topic string, at *inp
 	}
 	switch {
 	case at.Next > end:
-		return fmt.Errorf("%s/%d ends at offset %d, and records up to %d were handled: %w",
-			topic, partition, end, at.Next, errDiffer)
+		return fmt.Errorf("%s/%d ends at offset %d, and records up to %d were handled: %w; stop all instances, then either "+
+			"delete that topic and run `fusebox topics create`: circuits go on as they are, and what is left in it is not "+
+			"counted; or delete %s and the group %s and do so: all circuits begin anew, from the start of the inputs",
+			topic, partition, end, at.Next, errLost, l.config.Topics.Changelog, l.config.Group)
 	case at.Next < 0:
 		at.Next = start
 	case at.Next < start:

@@ -44,7 +44,8 @@ func TestExpiredOffsets(t *testing.T) {
 	})
 }
 
-// TestOffsetsDiffer moves the group's offsets between two lives: the partition does not start and says why.
+// TestOffsetsDiffer moves the group's offsets between two lives: the partition does not start and says why. What it says
+// to do then helps.
 func TestOffsetsDiffer(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		first := w.start(nil, nil)
@@ -61,12 +62,23 @@ func TestOffsetsDiffer(t *testing.T) {
 		second := w.start(nil, nil)
 		w.until("refused", func() bool {
 			missing := fmt.Sprint(second.Ready().Missing)
-			return strings.Contains(missing, "refused") && strings.Contains(missing, "topics repair")
+			return strings.Contains(missing, "refused") && strings.Contains(missing, "--delete-offsets")
 		})
 		if second.Ready().Ready {
 			t.Error("Ready is true with a partition that does not start")
 		}
 		w.end(second)
+		gone := kadm.TopicsSet{}
+		gone.Add(topics.Outcomes, 0)
+		gone.Add(topics.Signals, 0)
+		if _, err := admin.DeleteOffsets(context.Background(), group, gone); err != nil {
+			t.Fatalf("DeleteOffsets: %v", err)
+		}
+		third := w.start(nil, nil)
+		w.ready(third)
+		w.produceAll(1, 5, waves)
+		w.caughtUp()
+		w.end(third)
 		w.check()
 	})
 }
