@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -25,6 +25,8 @@ type cluster struct {
 	topics Topics
 	group  string
 	layout
+
+	settings atomic.Pointer[topicSettings] // As last learned.
 }
 
 // layout is what there is of the topics.
@@ -36,15 +38,19 @@ type layout struct {
 	topicIDs    map[string]string       // By name, in Kafka's own form.
 }
 
-// connect reaches the cluster and looks at the topics. It fails where one is missing or where their numbers of
-// partitions differ.
+// connect reaches the cluster and looks at the topics. It fails where one is missing, where their numbers of partitions
+// differ, or where one would lose what is needed or keep only the newest of what all counts.
 func connect(ctx context.Context, c Config, opts []kgo.Opt) (*cluster, error) {
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("make the Kafka client: %w", err)
 	}
 	k := &cluster{client: client, admin: kadm.NewClient(client), topics: c.Topics, group: c.Group}
-	if k.layout, err = k.inspectNew(ctx); err != nil {
+	k.layout, err = k.inspectNew(ctx)
+	if err == nil {
+		err = k.learnSettings(ctx).refuse(c.Topics)
+	}
+	if err != nil {
 		client.Close()
 		return nil, err
 	}
@@ -76,6 +82,7 @@ func (k *cluster) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	k.learnSettings(ctx)
 	for name, id := range k.topicIDs {
 		if now.topicIDs[name] != id {
 			return fmt.Errorf("%w: topic %s was deleted and created again", ErrTopics, name)
@@ -226,24 +233,4 @@ func (k *cluster) leave(ctx context.Context, members []string) error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// keepsTombstones is how long a topic keeps them where it cannot be asked: Kafka's own default.
-const keepsTombstones = 24 * time.Hour
-
-// tombstonesKept returns how long the changelog keeps tombstones.
-func (k *cluster) tombstonesKept(ctx context.Context) time.Duration {
-	described, err := k.admin.DescribeTopicConfigs(ctx, k.topics.Changelog)
-	if err != nil || len(described) != 1 || described[0].Err != nil {
-		return keepsTombstones
-	}
-	for _, c := range described[0].Configs {
-		if c.Key != "delete.retention.ms" || c.Value == nil {
-			continue
-		}
-		if ms, err := strconv.ParseInt(*c.Value, 10, 64); err == nil && ms > 0 {
-			return time.Duration(ms) * time.Millisecond
-		}
-	}
-	return keepsTombstones
 }

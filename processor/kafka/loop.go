@@ -77,7 +77,7 @@ func (l *Loop) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer l.cluster.client.Close()
-	l.tombstonesKept = l.cluster.tombstonesKept(ctx)
+	l.tombstonesKept = l.cluster.known().tombstonesKept(l.config.Topics.Changelog)
 	l.store, err = state.Open(filepath.Clean(l.config.DataDir), state.Identity{
 		ClusterID: l.cluster.id, TopicID: l.cluster.topicIDs[l.config.Topics.Changelog],
 	}, l.config.Store)

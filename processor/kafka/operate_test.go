@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -279,4 +280,56 @@ func (p *process) count(t *testing.T, circuit string) (metrics, lines int) {
 		}
 	}
 	return metrics, strings.Count(text.String(), fmt.Sprintf("circuit=%q", circuit))
+}
+
+// TestCleanupPolicies gives topics, each in its turn, a policy of another kind: nothing starts.
+func TestCleanupPolicies(t *testing.T) {
+	for _, tt := range []struct {
+		topic, policy string
+		starts        bool
+	}{
+		{topics.Changelog, "delete", false},
+		{topics.State, "delete", false},
+		{topics.Outcomes, "compact", false},
+		{topics.Signals, "compact,delete", false},
+		{topics.Changelog, "compact,delete", true},
+		{topics.Transitions, "compact", true},
+	} {
+		t.Run(tt.topic+" "+tt.policy, func(t *testing.T) {
+			inWorld(t, 1, func(t *testing.T, w *world) {
+				change := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "cleanup.policy", Value: &tt.policy}}
+				admin := kadm.NewClient(w.Client(t))
+				if _, err := admin.AlterTopicConfigs(context.Background(), change, tt.topic); err != nil {
+					t.Fatalf("AlterTopicConfigs: %v", err)
+				}
+				r := w.start(nil, nil)
+				if tt.starts {
+					w.ready(r)
+					w.end(r)
+					return
+				}
+				err := w.wait(r)
+				if !errors.Is(err, ErrTopics) || !strings.Contains(err.Error(), tt.topic) ||
+					!strings.Contains(err.Error(), "fusebox topics check") {
+					t.Errorf("Run = %v, want ErrTopics that names %s and what to do", err, tt.topic)
+				}
+			})
+		})
+	}
+}
+
+// TestSettingsNotTold lets the brokers refuse to tell the settings of topics: the processor works all the same.
+func TestSettingsNotTold(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		w.fake.ControlKey(int16(kmsg.DescribeConfigs), func(kmsg.Request) (kmsg.Response, error, bool) {
+			w.fake.KeepControl()
+			return nil, errors.New("not told"), true
+		})
+		r := w.start(nil, nil)
+		w.ready(r)
+		w.produceAll(0, 5, waves)
+		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
 }
