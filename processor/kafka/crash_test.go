@@ -3,12 +3,16 @@
 package kafka
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/processor"
 )
@@ -135,13 +139,17 @@ func TestForwardRefused(t *testing.T) {
 	inWorld(t, 3, func(t *testing.T, w *world) {
 		w.policies = policies(t, restlessText)
 		forwards := 0
-		r := w.start(nil, func(l *Loop) {
+		plain := func(c *Config) { c.Client = append(c.Client, kgo.ProducerBatchCompression(kgo.NoCompression())) }
+		r := w.start(plain, func(l *Loop) {
 			l.crash = func(point string) error {
 				if point != "forward" {
 					return nil
 				}
 				if forwards++; forwards == 30 {
-					w.fake.FailProduce(topics.Outcomes, kerr.PolicyViolation, 2)
+					w.fake.Fault(kfake.Fault{
+						Keys: []kmsg.Key{kmsg.Produce}, Topic: topics.Outcomes, Err: kerr.PolicyViolation, Count: 2,
+						When: isForward,
+					})
 				}
 				return nil
 			}
@@ -162,6 +170,18 @@ func TestForwardRefused(t *testing.T) {
 		w.check()
 		w.countedOnce(240)
 	})
+}
+
+// isForward tells the forwards of a processor that does not compress from what the test writes itself.
+func isForward(r kmsg.Request) bool {
+	for _, topic := range r.(*kmsg.ProduceRequest).Topics {
+		for _, p := range topic.Partitions {
+			if bytes.Contains(p.Records, []byte(forwardHeader)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // countedOnce looks whether every outcome was handled in its own partition once.
