@@ -29,7 +29,7 @@ type publication struct {
 // a worker that is no member of the group any more.
 func (w *worker) commit(ctx context.Context) error {
 	w.committed = time.Now()
-	if err := w.flushForwards(ctx); err != nil {
+	if ok, err := w.flushForwards(ctx); !ok || err != nil {
 		return err
 	}
 	batch := w.collect()
@@ -59,7 +59,7 @@ func (w *worker) commit(ctx context.Context) error {
 	if err := w.loop.crashes("before store"); err != nil {
 		return err
 	}
-	w.aborts = 0
+	w.aborts, w.singly = 0, false
 	w.loop.metrics.transactions.WithLabelValues(committedResult).Inc()
 	w.loop.metrics.commit.Observe(time.Since(w.committed).Seconds())
 	for i := range batch {

@@ -40,8 +40,7 @@ func (w *worker) steps(ctx context.Context, p *pair, now time.Time) error {
 func (w *worker) handle(ctx context.Context, p *pair, from *feed, r *kgo.Record, now time.Time) error {
 	tally := p.tally(from)
 	if why, poisoned := p.poison[poisonKey{r.Topic, r.Offset}]; poisoned {
-		tally.unreadable++
-		w.setAside(p, r, why)
+		w.setPoisonAside(p, from, r, why)
 		return nil
 	}
 	if len(r.Value) > schemas.MaxRecord {
@@ -121,10 +120,7 @@ func (w *worker) load(p *pair, circuit string) (full bool, err error) {
 func (w *worker) step(p *pair, r *kgo.Record, at time.Time, in processor.Input) error {
 	result, panicked := try(p.core, at, in)
 	if panicked != "" {
-		if p.poison == nil {
-			p.poison = map[poisonKey]string{}
-		}
-		p.poison[poisonKey{r.Topic, r.Offset}] = panicked
+		p.mark(r.Topic, r.Offset, poison{problem: panicked})
 		w.log.Error("a record makes the core panic: it will be set aside",
 			"topic", r.Topic, "partition", r.Partition, "offset", r.Offset, "panic", panicked)
 		w.rewind(p)

@@ -37,7 +37,7 @@ type pair struct {
 	counted int      // Circuits in memory that the process has counted.
 
 	out    output
-	poison map[poisonKey]string // Records that make a step panic, with what the panic said.
+	poison map[poisonKey]poison // Records that are to be set aside when they come again.
 	newest time.Time            // Timestamp of the newest record handled.
 
 	sweeps   time.Time // When idle circuits are looked for next, and in the store.
@@ -58,11 +58,6 @@ func newPair(id int32, topics Topics, m *metrics) *pair {
 		id: id, outcomes: feed{topic: topics.Outcomes}, signals: feed{topic: topics.Signals}, origins: origins{},
 		circuits: map[string]*series{}, outages: map[string]outage{}, others: &series{m: m, circuit: otherCircuits},
 	}
-}
-
-type poisonKey struct {
-	topic  string
-	offset int64
 }
 
 // output is what a pair has to publish in the next transaction, beside the circuits touched.

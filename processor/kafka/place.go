@@ -18,7 +18,12 @@ func (w *worker) place(ctx context.Context, p *pair, from *feed, r *kgo.Record, 
 		tally.foreign++
 		return false, nil
 	}
-	known := was && w.knows(from, f)
+	known := false
+	if was {
+		if known, err = w.knows(ctx, p, from, f); err != nil {
+			return false, err
+		}
+	}
 	if known {
 		key := originKey{f.topicID, f.partition}
 		if highest, any := p.seen(key); any && f.offset <= highest {
@@ -36,12 +41,18 @@ func (w *worker) place(ctx context.Context, p *pair, from *feed, r *kgo.Record, 
 	if p.core.Resident(circuit) || w.partitionOf(circuit) == p.id {
 		return true, nil
 	}
-	tally.misrouted++
 	if known {
+		tally.misrouted++
 		w.setAside(p, r, "was forwarded to a partition that is not its circuit's")
 		return false, nil
 	}
-	return false, w.forward(ctx, r, forwarded{
+	if problem := tooLargeToForward(r); problem != "" {
+		tally.tooLarge++
+		w.setAside(p, r, problem)
+		return false, nil
+	}
+	tally.misrouted++
+	return false, w.forward(ctx, p, r, forwarded{
 		group: w.loop.config.Group, cluster: w.loop.cluster.id, topicID: w.loop.cluster.topicIDs[r.Topic],
 		partition: r.Partition, offset: r.Offset, at: r.Timestamp,
 	}, w.partitionOf(circuit))
@@ -59,11 +70,16 @@ func (w *worker) forwardedFrom(r *kgo.Record) (forwarded, bool) {
 	return forwarded{}, false
 }
 
-// knows tells whether a record was forwarded from a partition that exists here, by its ids. One from elsewhere, of a
-// mirrored cluster or a topic that was deleted, counts as a record that came directly.
-func (w *worker) knows(from *feed, f forwarded) bool {
+// knows tells whether a record was forwarded from a partition that exists here, by its ids, and from an offset that is
+// there. One from elsewhere, of a mirrored cluster or a topic that was deleted, counts as a record that came directly,
+// and so does one that nobody can have forwarded: an offset that is beyond the end would silence all later forwards.
+func (w *worker) knows(ctx context.Context, p *pair, from *feed, f forwarded) (bool, error) {
 	k := w.loop.cluster
-	return f.cluster == k.id && f.topicID == k.topicIDs[from.topic] && f.partition >= 0 && f.partition < k.partitions
+	if f.cluster != k.id || f.topicID != k.topicIDs[from.topic] || f.offset < 0 ||
+		f.partition < 0 || f.partition >= k.partitions || f.partition == p.id {
+		return false, nil
+	}
+	return w.origins.reaches(ctx, k, from.topic, f.partition, f.offset, w.polls)
 }
 
 // partitionOf returns the partition where a circuit lives: as Kafka's own producers choose it by the key.

@@ -3,11 +3,15 @@
 package kafka
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -72,11 +76,12 @@ func (w *world) letters() []schemas.DeadLetter {
 // TestForgedForward puts records with a forward header into a partition where they do not belong, or where another
 // group put them.
 func TestForgedForward(t *testing.T) {
-	inWorld(t, 2, func(t *testing.T, w *world) {
+	inWorld(t, 3, func(t *testing.T, w *world) {
 		r := w.start(nil, nil)
 		w.ready(r)
 		const circuit = "case:route-0:v1"
 		home := w.home(circuit)
+		origin, other := (home+1)%3, (home+2)%3
 		here := forwarded{group: group, cluster: r.cluster.id, at: time.Now()}
 		here.topicID = r.cluster.topicIDs[topics.Outcomes]
 		put := func(id string, partition int32, f forwarded) {
@@ -85,16 +90,17 @@ func TestForgedForward(t *testing.T) {
 			record.Headers = []kgo.RecordHeader{{Key: forwardHeader, Value: []byte(f.String())}}
 			w.ProduceTo(t, record)
 		}
-		here.partition, here.offset = 1-home, 0
+		w.ProduceTo(t, &kgo.Record{Topic: topics.Outcomes, Partition: origin, Value: []byte("not JSON")})
+		here.partition, here.offset = origin, 0
 		put("forwarded", home, here)
 		put("again", home, here)
-		put("astray", 1-home, here)
+		put("astray", other, here)
 		foreign, mirrored := here, here
 		foreign.group = "others"
 		put("foreign", home, foreign)
 		mirrored.cluster, mirrored.offset = "elsewhere", 1
 		put("mirrored", home, mirrored)
-		put("mirrored astray", 1-home, mirrored)
+		put("mirrored astray", other, mirrored)
 		w.caughtUp()
 		time.Sleep(time.Second)
 		w.caughtUp()
@@ -103,8 +109,75 @@ func TestForgedForward(t *testing.T) {
 				t.Errorf("records %s = %v, want %v", result, got, want)
 			}
 		}
-		if letters := w.letters(); len(letters) != 1 {
-			t.Errorf("%d dead letters, want the one that was forwarded to the wrong partition", len(letters))
+		if letters := w.letters(); len(letters) != 1+1 {
+			t.Errorf("%d dead letters, want the one that was forwarded to the wrong partition, and no JSON", len(letters))
+		}
+		w.end(r)
+	})
+}
+
+// TestForgedOffset puts records with forward headers into partitions that name places where nothing can have come from:
+// beyond the end of the other partition, before its start, and their own partition. Each counts as a direct record, and
+// none of them silences what is forwarded later.
+func TestForgedOffset(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		const circuit = "case:route-0:v1"
+		home := w.home(circuit)
+		forged := forwarded{group: group, cluster: r.cluster.id, at: time.Now()}
+		forged.topicID = r.cluster.topicIDs[topics.Outcomes]
+		for i, at := range []struct {
+			partition int32
+			offset    int64
+		}{{1 - home, math.MaxInt64}, {1 - home, 0}, {1 - home, -1}, {home, 0}, {2, 0}, {-1, 0}} {
+			record := outcome(circuit, schemas.Accepted, fmt.Sprint("forged", i))
+			forged.partition, forged.offset = at.partition, at.offset
+			record.Partition = home
+			record.Headers = []kgo.RecordHeader{{Key: forwardHeader, Value: []byte(forged.String())}}
+			w.ProduceTo(t, record)
+		}
+		w.caughtUp()
+		for i := range 5 {
+			w.ProduceTo(t, w.abroad(circuit, fmt.Sprint("m", i)))
+			w.settled()
+		}
+		for result, want := range map[string]float64{"handled": 6 + 5, "misrouted": 5, "repeated": 0} {
+			if got := value(t, r.metrics.records.WithLabelValues(topics.Outcomes, result)); got != want {
+				t.Errorf("records %s = %v, want %v", result, got, want)
+			}
+		}
+		w.end(r)
+	})
+}
+
+// TestForgedForwardsAskOnce counts how often the brokers are asked about records that claim to come from beyond the end
+// of a partition.
+func TestForgedForwardsAskOnce(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		const circuit = "case:route-0:v1"
+		r := w.start(nil, nil)
+		w.ready(r)
+		forged := forwarded{group: group, cluster: r.cluster.id, at: time.Now(), offset: math.MaxInt64}
+		forged.topicID, forged.partition = r.cluster.topicIDs[topics.Outcomes], 1-w.home(circuit)
+		w.end(r)
+		var records []*kgo.Record
+		for i := range 500 {
+			record := outcome(circuit, schemas.Accepted, fmt.Sprint("forged", i))
+			record.Partition = w.home(circuit)
+			record.Headers = []kgo.RecordHeader{{Key: forwardHeader, Value: []byte(forged.String())}}
+			records = append(records, record)
+		}
+		w.ProduceTo(t, records...)
+		r = w.start(nil, nil)
+		asked := w.fake.Fault(kfake.Fault{
+			Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: topics.Outcomes, Observe: true, Count: -1,
+		})
+		w.until("handled", func() bool {
+			return value(t, r.metrics.records.WithLabelValues(topics.Outcomes, "handled")) == 500
+		})
+		if got := asked.Hits(); got > 30 {
+			t.Errorf("the brokers were asked %d times for ends, want a few times", got)
 		}
 		w.end(r)
 	})

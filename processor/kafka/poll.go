@@ -17,6 +17,7 @@ func (w *worker) poll(ctx context.Context) error {
 	defer cancel()
 	w.inbox.wakes(cancel)
 	fetches := w.session.PollRecords(ctx, maxPoll)
+	w.polls++
 	var fault error
 	fetches.EachPartition(func(t kgo.FetchTopicPartition) {
 		if t.Err != nil && fault == nil {
@@ -65,13 +66,31 @@ func (w *worker) fetchFault(t kgo.FetchTopicPartition) error {
 	}
 }
 
-// skipBatch goes on behind a batch that is too large to be unpacked, and says which it was.
+// skipBatch goes on behind a batch that is too large to be unpacked. A record that is marked stands in its place: when
+// its turn comes, the batch is set aside as one dead letter, and the offset behind it is committed. Nothing is done for
+// a pair that does not work: it begins where it was, and finds the batch again.
 func (w *worker) skipBatch(bomb *kgo.ErrDecompressTooLarge) {
-	w.log.Error("a batch is too large to be unpacked and is skipped", "topic", bomb.Topic,
-		"partition", bomb.Partition, "from", bomb.Offset, "to", bomb.NextOffset, "limit", batchMaxBytes)
-	w.loop.metrics.records.WithLabelValues(bomb.Topic, "too_large").Add(float64(bomb.NextOffset - bomb.Offset))
+	p := w.pairs[bomb.Partition]
+	if p == nil || !p.phase.works() {
+		return
+	}
+	from := &p.outcomes
+	if bomb.Topic == p.signals.topic {
+		from = &p.signals
+	}
+	if first := max(bomb.Offset, from.polled); first < bomb.NextOffset {
+		last := bomb.NextOffset - 1
+		p.mark(bomb.Topic, last, poison{
+			problem: fmt.Sprintf("a batch of the offsets %d to %d unpacks to more than %d bytes",
+				bomb.Offset, last, batchMaxBytes),
+			tooLarge: true, batch: bomb.NextOffset - first,
+		})
+		from.add([]*kgo.Record{{Topic: bomb.Topic, Partition: bomb.Partition, Offset: last}})
+		w.log.Error("a batch is too large to be unpacked and is set aside", "topic", bomb.Topic,
+			"partition", bomb.Partition, "from", bomb.Offset, "to", last, "limit", batchMaxBytes)
+	}
 	w.session.Client().SetOffsets(map[string]map[int32]kgo.EpochOffset{
-		bomb.Topic: {bomb.Partition: {Epoch: bomb.Epoch, Offset: bomb.NextOffset}},
+		bomb.Topic: {bomb.Partition: {Epoch: bomb.Epoch, Offset: from.polled}},
 	})
 }
 

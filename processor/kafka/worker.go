@@ -45,7 +45,10 @@ type worker struct {
 	inspects  time.Time // When the topics are looked at next.
 	retry     time.Time // When signals that wait ask again for the end of the outcomes; zero where none do.
 	aborts    int       // In a row.
-	joined    bool      // The group has given this session its first assignment.
+	polls     uint64    // So far.
+	origins   originEnds
+	joined    bool // The group has given this session its first assignment.
+	singly    bool // Forwards go out one by one, up to the next commit.
 
 	outcome schemas.Outcome // What is being handled.
 	signal  schemas.Signal
@@ -98,7 +101,8 @@ func (w *worker) run(ctx, hard context.Context) error {
 
 // live is one session, from join to close.
 func (w *worker) live(ctx, hard context.Context) error {
-	w.pairs, w.joined = map[int32]*pair{}, false
+	w.pairs, w.joined, w.singly = map[int32]*pair{}, false, false
+	w.origins = originEnds{}
 	w.publisher.discard()
 	w.inbox.take() // What came in a session that is over.
 	now := time.Now()
