@@ -61,20 +61,25 @@ func plans(topics Topics, replication int16) []topicPlan {
 		{"unclean.leader.election.enable", "false", exactly, "an acknowledged record must not be lost"},
 	}
 	with := func(settings ...setting) []setting { return slices.Concat(settings, safe) }
+	ours := func(settings ...setting) []setting { return append(with(settings...), large) }
 	appendTime := setting{"message.timestamp.type", "LogAppendTime", exactly,
 		"a record's time must be the broker's, or a replay can differ"}
 	return []topicPlan{
 		{name: topics.Outcomes, settings: with(deleted, kept(7*day), appendTime)},
 		{name: topics.Signals, settings: with(deleted, kept(7*day), appendTime)},
-		{name: topics.State, settings: with(compacted...)},
-		{name: topics.Transitions, settings: with(deleted, kept(90*day))},
-		{name: topics.Changelog, settings: with(compacted...)},
-		{name: topics.DeadLetters, free: true, settings: with(deleted, kept(14*day))},
+		{name: topics.State, settings: ours(compacted...)},
+		{name: topics.Transitions, settings: ours(deleted, kept(90*day))},
+		{name: topics.Changelog, settings: ours(compacted...)},
+		{name: topics.DeadLetters, free: true, settings: ours(deleted, kept(14*day))},
 	}
 }
 
 // inSync returns how many replicas must have a record before it is acknowledged.
 func inSync(replication int16) int { return max(1, min(2, int(replication)-1)) }
+
+// large lets a topic take what Fusebox writes itself: the value of a circuit under many rules, or a large policy file.
+var large = setting{"max.message.bytes", strconv.Itoa(ownMost), atLeast,
+	"a circuit with many rules, or a large policy file, is one record"}
 
 var deleted = setting{"cleanup.policy", "delete", exactly, "every record counts, not the newest of a key alone"}
 

@@ -107,7 +107,8 @@ func TestCheckTopics(t *testing.T) {
 		names.Outcomes:    {"message.timestamp.type": "CreateTime", "retention.ms": "-1"},
 		names.Signals:     {"retention.ms": "3600000"},
 		names.State:       {"segment.ms": "60000", "cleanup.policy": "delete"},
-		names.Transitions: {"retention.ms": "7776000001"},
+		names.Transitions: {"retention.ms": "7776000001", "max.message.bytes": "1048588"},
+		names.DeadLetters: {"max.message.bytes": "16777217"},
 		names.Changelog:   {"segment.bytes": "67108865", "delete.retention.ms": "604799999"},
 	} {
 		for setting, value := range settings {
@@ -125,6 +126,7 @@ func TestCheckTopics(t *testing.T) {
 		"fusebox.outcomes.v1 message.timestamp.type CreateTime LogAppendTime",
 		"fusebox.signals.v1 retention.ms 3600000 at least 604800000",
 		"fusebox.circuit-state.v1 cleanup.policy delete compact",
+		"fusebox.circuit-transitions.v1 max.message.bytes 1048588 at least 16777216",
 		"fusebox.changelog.v1 segment.bytes 67108865 at most 67108864",
 		"fusebox.changelog.v1 delete.retention.ms 604799999 at least 604800000",
 	}
@@ -144,7 +146,7 @@ func TestCheckTopicsSaysHowToMend(t *testing.T) {
 	settings := map[string]*string{
 		"cleanup.policy": &[]string{"compact"}[0], "min.insync.replicas": &one,
 		"delete.retention.ms": &[]string{"604800000"}[0], "segment.bytes": &[]string{"1048576"}[0],
-		"segment.ms": &[]string{"3600000"}[0],
+		"segment.ms": &[]string{"3600000"}[0], "max.message.bytes": &[]string{"16777216"}[0],
 	}
 	if _, err := admin.CreateTopic(within(t), 13, 1, settings, names.State); err != nil {
 		t.Fatal(err)

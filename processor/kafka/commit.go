@@ -16,6 +16,9 @@ import (
 // abortLimit is how many transactions in a row may fail before the session begins anew.
 const abortLimit = 5
 
+// failuresShown is how many transactions in a row may fail before the process is not ready, over all sessions.
+const failuresShown = 3
+
 // publication is what a transaction says of one pair.
 type publication struct {
 	pair     *pair
@@ -45,6 +48,9 @@ func (w *worker) commit(ctx context.Context) error {
 	w.publisher.reset()
 	for i := range batch {
 		w.publish(ctx, &batch[i])
+		if w.publisher.refused != nil {
+			return w.leaveOut(ctx, batch[i].pair, w.publisher.refused)
+		}
 	}
 	if err := w.flush(ctx); err != nil {
 		return w.abort(ctx, err)
@@ -59,7 +65,8 @@ func (w *worker) commit(ctx context.Context) error {
 	if err := w.loop.crashes("before store"); err != nil {
 		return err
 	}
-	w.aborts, w.singly = 0, false
+	w.aborts, w.failures, w.singly = 0, 0, false
+	w.loop.status.committed(w.id)
 	w.loop.metrics.transactions.WithLabelValues(committedResult).Inc()
 	w.loop.metrics.commit.Observe(time.Since(w.committed).Seconds())
 	for i := range batch {
@@ -187,17 +194,39 @@ func (w *worker) abort(ctx context.Context, why error) error {
 	if errors.Is(why, errRejoin) {
 		return why // The client still holds records. Closing it gives them up, and the next one with its id aborts.
 	}
+	if err := w.endAborted(ctx, why); err != nil {
+		return err
+	}
+	return w.again(why)
+}
+
+// leaveOut ends a transaction in which a pair has something to say that does not fit into its topic. That pair is
+// refused, the others go on from their last commits.
+func (w *worker) leaveOut(ctx context.Context, p *pair, why error) error {
+	if err := w.endAborted(ctx, why); err != nil {
+		return err
+	}
+	w.refuse(p, why)
+	p.again = time.Now().Add(inspectEvery) // Until somebody has done something about it, the same comes out.
+	w.rewindAll()
+	return nil
+}
+
+func (w *worker) endAborted(ctx context.Context, why error) error {
 	w.loop.metrics.transactions.WithLabelValues(abortedResult).Inc()
 	ctx, cancel := context.WithTimeout(ctx, 2*transactionTimeout)
 	defer cancel()
 	if _, err := w.session.End(ctx, kgo.TryAbort); err != nil {
 		return fmt.Errorf("%w: %w: abort: %w", errRejoin, why, err)
 	}
-	return w.again(why)
+	return nil
 }
 
 // again goes back to the last commits after a transaction that did not commit.
 func (w *worker) again(why error) error {
+	if w.failures++; w.failures >= failuresShown {
+		w.loop.status.failing(w.id, fmt.Errorf("its last %d transactions were aborted: %w", w.failures, why))
+	}
 	if w.aborts++; w.aborts == abortLimit || isFenced(why) {
 		return fmt.Errorf("%w: %d transactions in a row were aborted: %w", errRejoin, w.aborts, why)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -232,5 +233,143 @@ func TestBombBehindOutcomes(t *testing.T) {
 		}
 		w.end(r)
 		w.check()
+	})
+}
+
+// TestCircuitTooLarge gives the changelog a limit that a circuit outgrows: its partition is refused, and names it. The
+// other partition of the same worker goes on, and so does that one when the limit is raised and the process restarted.
+func TestCircuitTooLarge(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		const fat, slim = "case:route-0:v1", "case:route-1:v1"
+		if w.home(fat) == w.home(slim) {
+			t.Fatal("the circuits share a partition")
+		}
+		w.setLimit(topics.Changelog, 3000)
+		r := w.start(nil, nil)
+		w.ready(r)
+		for i := range 20 {
+			o := schemas.Outcome{
+				Circuit: fat, Kind: schemas.MissingEvidence, Count: 1, EvidenceRef: strings.Repeat("x", 500), ID: fmt.Sprint(i),
+			}
+			w.Produce(t, &kgo.Record{Topic: topics.Outcomes, Key: []byte(fat), Value: schemas.AppendOutcome(nil, &o)})
+		}
+		w.until("refused and named", func() bool {
+			missing := fmt.Sprint(r.Ready().Missing)
+			return strings.Contains(missing, "refused") && strings.Contains(missing, fat) &&
+				strings.Contains(missing, topics.Changelog)
+		})
+		for i := range 4 {
+			w.Produce(t, outcome(slim, schemas.MissingEvidence, fmt.Sprint(i)))
+		}
+		w.await(slim, func(st schemas.State) bool { return st.State == schemas.Open })
+		if strings.Contains(w.log.String(), "session begins anew") {
+			t.Error("the session began anew")
+		}
+		w.end(r)
+		w.setLimit(topics.Changelog, ownMost)
+		r = w.start(nil, nil)
+		w.ready(r)
+		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
+}
+
+const manyKinds = 130
+
+// fatText makes the value of a circuit large: forty rules, each with a window of its own and up to 128 cells of many
+// kinds.
+func fatText() string {
+	var kinds, weights, rules []string
+	for i := range manyKinds {
+		kinds = append(kinds, fmt.Sprintf("k%03d", i))
+		weights = append(weights, fmt.Sprintf("k%03d: 1", i))
+	}
+	for i := range 40 {
+		rules = append(rules, fmt.Sprintf("  - {name: r%d, type: count, threshold: 1000000, window: %dh}\n", i, i+3))
+	}
+	return fmt.Sprintf("version: 1\nkinds: [%s]\npolicies:\n- name: p\n  match: [\"*\"]\n  kinds: {%s}\n  rules:\n%s",
+		strings.Join(kinds, ", "), strings.Join(weights, ", "), strings.Join(rules, ""))
+}
+
+// TestLargeCircuit lets a circuit grow beyond what a topic takes by default, in topics with the settings they should
+// have: it is committed, and comes back with its store and without.
+func TestLargeCircuit(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		w.policies = policies(t, fatText())
+		for _, topic := range []string{topics.State, topics.Transitions, topics.Changelog, topics.DeadLetters} {
+			w.setLimit(topic, ownMost)
+		}
+		const circuit = "case:route-0:v1"
+		var records []*kgo.Record
+		for minute := range 125 {
+			for kind := range manyKinds {
+				o := schemas.Outcome{
+					Circuit: circuit, Kind: fmt.Sprintf("k%03d", kind), Count: 1,
+					Time: epoch.Add(time.Duration(minute-125) * time.Minute),
+				}
+				records = append(records, &kgo.Record{
+					Topic: topics.Outcomes, Key: []byte(circuit), Value: schemas.AppendOutcome(nil, &o),
+				})
+			}
+		}
+		r := w.start(nil, nil)
+		w.ready(r)
+		w.Produce(t, records...)
+		w.caughtUp()
+		w.end(r)
+		largest := 0
+		for _, record := range w.ReadCommitted(t, topics.Changelog) {
+			largest = max(largest, len(record.Value))
+		}
+		if largest <= 1<<20 {
+			t.Fatalf("the largest value has %d bytes: the test tests nothing", largest)
+		}
+		for _, dir := range []string{w.dir, t.TempDir()} {
+			w.dir = dir
+			r = w.start(nil, nil)
+			w.ready(r)
+			w.Produce(t, outcome(circuit, schemas.Accepted, ""))
+			w.caughtUp()
+			if known := r.known.Load(); known != 1 || !r.Ready().Ready {
+				t.Errorf("%d circuits known, %+v; want 1 and ready", known, r.Ready())
+			}
+			w.end(r)
+		}
+	})
+}
+
+// TestAbortsShow makes transactions fail: the processor is not ready after three in a row, says why, and is ready again
+// after a commit.
+func TestAbortsShow(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		said := func() bool {
+			return strings.Contains(fmt.Sprint(r.Ready().Missing), "transactions were aborted: publish to "+topics.Changelog)
+		}
+		w.Produce(t, outcome("case:route-0:v1", schemas.Accepted, "w"))
+		w.caughtUp()
+		w.fake.FailProduce(topics.Changelog, kerr.MessageTooLarge, abortLimit-1)
+		w.Produce(t, outcome("case:route-0:v1", schemas.Accepted, "x"))
+		w.until("said", said)
+		w.ready(r)
+		w.caughtUp()
+		if strings.Contains(w.log.String(), "session begins anew") {
+			t.Error("the session began anew")
+		}
+		fault := w.fake.FailProduce(topics.Changelog, kerr.MessageTooLarge, -1)
+		w.Produce(t, outcome("case:route-0:v1", schemas.Accepted, "y"))
+		w.until("said", said)
+		for range 200 { // New sessions do not hide it.
+			time.Sleep(100 * time.Millisecond)
+			if !said() || r.Ready().Ready {
+				t.Fatalf("Ready = %+v while no transaction commits", r.Ready())
+			}
+		}
+		fault.Remove()
+		w.ready(r)
+		w.caughtUp()
+		w.end(r)
 	})
 }

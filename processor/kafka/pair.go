@@ -16,6 +16,7 @@ type pair struct {
 	id    int32
 	phase phase
 	stop  context.CancelFunc // Ends the restore.
+	again time.Time          // Where it is refused: not to be tried again before that.
 
 	core     *processor.Partition
 	policies *inForce           // As of the last commit.

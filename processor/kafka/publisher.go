@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -16,6 +17,8 @@ type publisher struct {
 	text    []byte         // Keys and values lie in it.
 	chunks  [][]kgo.Record // Records lie in them, so that pointers to them stay good.
 	used    int
+	limits  topicSettings // What the topics take, as the session knows it.
+	refused error         // Why a record of the transaction was not even handed to the client.
 	failure atomic.Pointer[error]
 	newest  map[string]int // By circuit: its last state in the transaction.
 }
@@ -30,7 +33,7 @@ func (b *publisher) reset() {
 	if cap(b.text) > textKeptMost {
 		b.text = nil
 	}
-	b.text, b.used = b.text[:0], 0
+	b.text, b.used, b.refused = b.text[:0], 0, nil
 	b.failure.Store(nil)
 }
 
@@ -80,9 +83,21 @@ func (b *publisher) settled(r *kgo.Record, err error) {
 	}
 }
 
+// produce hands a record to the client, if its topic takes one of that size.
 func (b *publisher) produce(ctx context.Context, s *kgo.GroupTransactSession, r *kgo.Record) {
+	const frame = 128 // What a batch has beside its records, and some to spare.
+	if size, limit := sizeOf(r)+frame, int(b.limits.limit(r.Topic)); size > limit {
+		if b.refused == nil {
+			b.refused = fmt.Errorf("%w: %q has %d bytes for %s, whose max.message.bytes is %d: `fusebox topics check` "+
+				"says how to raise it, or give it a policy with fewer rules and kinds", errTooLarge, r.Key, size, r.Topic, limit)
+		}
+		return
+	}
 	s.Produce(ctx, r, b.settled)
 }
+
+// errTooLarge says that a partition has something to publish that does not fit.
+var errTooLarge = errors.New("a record is larger than its topic takes")
 
 // states publishes all states to the transitions, and to the state topic the last one of each circuit.
 func (w *worker) states(ctx context.Context, p *pair) {

@@ -30,13 +30,14 @@ type status struct {
 	mu       sync.Mutex
 	joined   map[string]bool
 	restarts map[string]string // Why a worker's last session ended.
+	failures map[string]string // Why its last transactions failed, where several did in a row.
 	parts    map[int32]*PartitionReport
 	remains  func(partition int32, records int64)
 }
 
 func newStatus(remains func(int32, int64)) *status {
-	return &status{joined: map[string]bool{}, restarts: map[string]string{}, parts: map[int32]*PartitionReport{},
-		remains: remains}
+	return &status{joined: map[string]bool{}, restarts: map[string]string{}, failures: map[string]string{},
+		parts: map[int32]*PartitionReport{}, remains: remains}
 }
 
 func (s *status) join(worker string) {
@@ -56,6 +57,18 @@ func (s *status) restart(worker string, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.restarts[worker] = fmt.Sprint(why)
+}
+
+func (s *status) failing(worker string, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures[worker] = why.Error()
+}
+
+func (s *status) committed(worker string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.failures, worker)
 }
 
 func (s *status) phase(partition int32, worker string, now phase) {
@@ -110,6 +123,9 @@ func (l *Loop) Ready() Report {
 	}
 	for _, worker := range slices.Sorted(maps.Keys(s.restarts)) {
 		r.Missing = append(r.Missing, fmt.Sprintf("worker %s begins anew: %s", worker, s.restarts[worker]))
+	}
+	for _, worker := range slices.Sorted(maps.Keys(s.failures)) {
+		r.Missing = append(r.Missing, fmt.Sprintf("worker %s does not get on: %s", worker, s.failures[worker]))
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.parts)) {
 		p := *s.parts[id]

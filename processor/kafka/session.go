@@ -25,6 +25,7 @@ const (
 // same id is found out.
 func (w *worker) open() error {
 	c := &w.loop.config
+	w.publisher.limits = w.loop.cluster.known()
 	opts := append(w.loop.client(w.id),
 		kgo.ConsumerGroup(c.Group),
 		kgo.InstanceID(w.id),
@@ -52,6 +53,7 @@ func (w *worker) open() error {
 		kgo.ConcurrentTransactionsBackoff(5*time.Millisecond),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerLinger(0),
+		kgo.ProducerBatchMaxBytesFn(w.publisher.limits.limit),
 		kgo.MaxBufferedRecords(maxBuffered),
 	)
 	session, err := kgo.NewGroupTransactSession(opts...)

@@ -23,6 +23,7 @@ func (w *worker) settle(pub *publication) {
 	p.base, p.stamp = pub.next, pub.next.stamp()
 	p.known += p.out.known
 	p.out.clear()
+	w.caughtUp(p)
 	for key := range p.poison {
 		if key.topic == p.outcomes.topic && key.offset < p.base.Outcomes.Next ||
 			key.topic == p.signals.topic && key.offset < p.base.Signals.Next {

@@ -44,7 +44,8 @@ type worker struct {
 	beat      time.Time // When the next heartbeats are due.
 	inspects  time.Time // When the topics are looked at next.
 	retry     time.Time // When signals that wait ask again for the end of the outcomes; zero where none do.
-	aborts    int       // In a row.
+	aborts    int       // In a row, of this session.
+	failures  int       // The same over all sessions.
 	polls     uint64    // So far.
 	origins   originEnds
 	joined    bool // The group has given this session its first assignment.
@@ -196,10 +197,15 @@ func (w *worker) advance(ctx context.Context, p *pair, now time.Time) error {
 	}
 	w.holdSignals(p)
 	w.sweep(p, now)
-	if p.phase == catchingUp && p.outcomes.next >= p.target {
+	w.caughtUp(p)
+	return nil
+}
+
+// caughtUp lets a pair run once what had piled up is handled and committed.
+func (w *worker) caughtUp(p *pair) {
+	if p.phase == catchingUp && p.base.Outcomes.Next >= p.target {
 		w.setPhase(p, running)
 	}
-	return nil
 }
 
 // fault decides what an error in a pair means for the worker.
