@@ -53,9 +53,10 @@ func (l *Loop) agree(ctx context.Context, partition int32, base *progress, found
 func (l *Loop) differ(partition int32, base *progress, group committed) error {
 	t := l.config.Topics
 	return fmt.Errorf("partition %d: %w: the changelog is at outcomes %d and signals %d, the group at %d and %d; "+
-		"stop all instances, then either run `kafka-consumer-groups.sh --bootstrap-server $FUSEBOX_BROKERS --group %s "+
-		"--delete-offsets --topic %s --topic %s`: it goes on from the changelog, and counts nothing twice; or do so, delete "+
-		"%s too and run `fusebox topics create`: all circuits begin anew, from the start of the inputs",
+		"stop all instances, then either run `kafka-consumer-groups.sh --bootstrap-server $FUSEBOX_BROKERS "+
+		"--group %s --delete-offsets --topic %s --topic %s`: it goes on from the changelog, and counts nothing twice; "+
+		"or do so, delete %s too and run `fusebox topics create`: all circuits begin anew, from the start of the "+
+		"inputs",
 		partition, errDiffer, base.Outcomes.Next, base.Signals.Next, group.outcomes, group.signals,
 		l.config.Group, t.Outcomes, t.Signals, t.Changelog)
 }
@@ -69,9 +70,10 @@ func (l *Loop) bound(ctx context.Context, partition int32, topic string, at *inp
 	}
 	switch {
 	case at.Next > end:
-		return fmt.Errorf("%s/%d ends at offset %d, and records up to %d were handled: %w; stop all instances, then either "+
-			"delete that topic and run `fusebox topics create`: circuits go on as they are, and what is left in it is not "+
-			"counted; or delete %s and the group %s and do so: all circuits begin anew, from the start of the inputs",
+		return fmt.Errorf("%s/%d ends at offset %d, and records up to %d were handled: %w; stop all instances, then "+
+			"either delete that topic and run `fusebox topics create`: circuits go on as they are, and what is left "+
+			"in it is not counted; or delete %s and the group %s and do so: all circuits begin anew, from the start of "+
+			"the inputs",
 			topic, partition, end, at.Next, errLost, l.config.Topics.Changelog, l.config.Group)
 	case at.Next < 0:
 		at.Next = start

@@ -183,7 +183,8 @@ func TestBomb(t *testing.T) {
 					w.Produce(t, outcome(circuit, schemas.Accepted, "x"))
 					time.Sleep(time.Second)
 					w.Produce(t, signal(schemas.Signal{
-						Type: schemas.Override, Circuit: circuit, Mode: schemas.ForceOpen, Actor: "me", Reason: "a test",
+						Type: schemas.Override, Circuit: circuit, Mode: schemas.ForceOpen,
+						Actor: "me", Reason: "a test",
 					}))
 					w.await(circuit, func(st schemas.State) bool { return st.State == schemas.ForcedOpen })
 				}
@@ -249,7 +250,8 @@ func TestCircuitTooLarge(t *testing.T) {
 		w.ready(r)
 		for i := range 20 {
 			o := schemas.Outcome{
-				Circuit: fat, Kind: schemas.MissingEvidence, Count: 1, EvidenceRef: strings.Repeat("x", 500), ID: fmt.Sprint(i),
+				Circuit: fat, Kind: schemas.MissingEvidence, Count: 1, ID: fmt.Sprint(i),
+				EvidenceRef: strings.Repeat("x", 500),
 			}
 			w.Produce(t, &kgo.Record{Topic: topics.Outcomes, Key: []byte(fat), Value: schemas.AppendOutcome(nil, &o)})
 		}
@@ -346,7 +348,8 @@ func TestAbortsShow(t *testing.T) {
 		r := w.start(nil, nil)
 		w.ready(r)
 		said := func() bool {
-			return strings.Contains(fmt.Sprint(r.Ready().Missing), "transactions were aborted: publish to "+topics.Changelog)
+			why := "transactions were aborted: publish to " + topics.Changelog
+			return strings.Contains(fmt.Sprint(r.Ready().Missing), why)
 		}
 		w.Produce(t, outcome("case:route-0:v1", schemas.Accepted, "w"))
 		w.caughtUp()

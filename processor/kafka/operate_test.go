@@ -45,8 +45,8 @@ func TestExpiredOffsets(t *testing.T) {
 	})
 }
 
-// TestOffsetsDiffer moves the group's offsets between two lives: the partition does not start and says why. What it says
-// to do then helps.
+// TestOffsetsDiffer moves the group's offsets between two lives: the partition does not start and says why. What it
+// says to do then helps.
 func TestOffsetsDiffer(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		first := w.start(nil, nil)

@@ -110,7 +110,7 @@ func TestForgedForward(t *testing.T) {
 			}
 		}
 		if letters := w.letters(); len(letters) != 1+1 {
-			t.Errorf("%d dead letters, want the one that was forwarded to the wrong partition, and no JSON", len(letters))
+			t.Errorf("%d dead letters, want what was forwarded to a wrong partition, and no JSON", len(letters))
 		}
 		w.end(r)
 	})

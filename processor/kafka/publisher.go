@@ -89,7 +89,8 @@ func (b *publisher) produce(ctx context.Context, s *kgo.GroupTransactSession, r 
 	if size, limit := sizeOf(r)+frame, int(b.limits.limit(r.Topic)); size > limit {
 		if b.refused == nil {
 			b.refused = fmt.Errorf("%w: %q has %d bytes for %s, whose max.message.bytes is %d: `fusebox topics check` "+
-				"says how to raise it, or give it a policy with fewer rules and kinds", errTooLarge, r.Key, size, r.Topic, limit)
+				"says how to raise it, or give it a policy with fewer rules and kinds",
+				errTooLarge, r.Key, size, r.Topic, limit)
 		}
 		return
 	}

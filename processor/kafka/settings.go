@@ -55,20 +55,21 @@ func (s topicSettings) refuse(topics Topics) error {
 		if !told {
 			continue
 		}
-		compacts := slices.Contains(strings.FieldsFunc(policy, func(r rune) bool { return r == ',' || r == ' ' }), "compact")
+		compacts := slices.Contains(strings.Split(strings.ReplaceAll(policy, " ", ""), ","), "compact")
+		want := ""
 		switch plan.name {
 		case topics.State, topics.Changelog:
 			if !compacts {
-				faults = append(faults, fmt.Errorf("%w: %s has cleanup.policy=%s and must have compact, or circuits are "+
-					"forgotten when their records grow old: `fusebox topics check` says how to mend it",
-					ErrTopics, plan.name, policy))
+				want = "compact, or circuits are forgotten when their records grow old"
 			}
 		case topics.Outcomes, topics.Signals:
 			if compacts {
-				faults = append(faults, fmt.Errorf("%w: %s has cleanup.policy=%s and must have delete, or only the newest "+
-					"record of a circuit is counted: `fusebox topics check` says how to mend it",
-					ErrTopics, plan.name, policy))
+				want = "delete, or only the newest record of a circuit is counted"
 			}
+		}
+		if want != "" {
+			faults = append(faults, fmt.Errorf("%w: %s has cleanup.policy=%s and must have %s: "+
+				"`fusebox topics check` says how to mend it", ErrTopics, plan.name, policy, want))
 		}
 	}
 	return errors.Join(faults...)
