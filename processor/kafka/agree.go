@@ -72,8 +72,8 @@ func (l *Loop) bound(ctx context.Context, partition int32, topic string, at *inp
 	case at.Next > end:
 		return fmt.Errorf("%s/%d ends at offset %d, and records up to %d were handled: %w; stop all instances, then "+
 			"either delete that topic and run `fusebox topics create`: circuits go on as they are, and what is left "+
-			"in it is not counted; or delete %s and the group %s and do so: all circuits begin anew, from the start of "+
-			"the inputs",
+			"in it is not counted; or delete %s and the group %s and do so: all circuits begin anew, from the start "+
+			"of the inputs",
 			topic, partition, end, at.Next, errLost, l.config.Topics.Changelog, l.config.Group)
 	case at.Next < 0:
 		at.Next = start
