@@ -13,6 +13,8 @@ import (
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -332,4 +334,26 @@ func TestSettingsNotTold(t *testing.T) {
 		w.end(r)
 		w.check()
 	})
+}
+
+// TestSettingsOfOneTold gives no right to see the settings of one topic: those of the others count all the same.
+func TestSettingsOfOneTold(t *testing.T) {
+	for _, hidden := range []string{topics.Outcomes, topics.DeadLetters} {
+		t.Run(hidden, func(t *testing.T) {
+			inWorld(t, 1, func(t *testing.T, w *world) {
+				policy := "delete"
+				change := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "cleanup.policy", Value: &policy}}
+				admin := kadm.NewClient(w.Client(t))
+				if _, err := admin.AlterTopicConfigs(context.Background(), change, topics.Changelog); err != nil {
+					t.Fatalf("AlterTopicConfigs: %v", err)
+				}
+				w.fake.Fault(kfake.Fault{
+					Keys: []kmsg.Key{kmsg.DescribeConfigs}, Resource: hidden, Err: kerr.TopicAuthorizationFailed, Count: -1,
+				})
+				if err := w.wait(w.start(nil, nil)); !errors.Is(err, ErrTopics) {
+					t.Errorf("Run = %v, want ErrTopics, as the changelog is not compacted", err)
+				}
+			})
+		})
+	}
 }

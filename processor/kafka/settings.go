@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // topicSettings are the settings of the topics by their names. Those are missing which a broker does not tell: it may
@@ -18,19 +20,25 @@ type topicSettings map[string]map[string]string
 func (k *cluster) learnSettings(ctx context.Context) topicSettings {
 	ctx, cancel := context.WithTimeout(ctx, beatEvery)
 	defer cancel()
-	described, err := k.admin.DescribeTopicConfigs(ctx, k.topics.names()...)
+	request := kmsg.NewPtrDescribeConfigsRequest()
+	for _, name := range k.topics.names() {
+		topic := kmsg.NewDescribeConfigsRequestResource()
+		topic.ResourceType, topic.ResourceName = kmsg.ConfigResourceTypeTopic, name
+		request.Resources = append(request.Resources, topic)
+	}
+	described, err := request.RequestWith(ctx, k.client) // The admin client gives up all for one that it may not see.
 	if err != nil {
 		return k.known()
 	}
 	found := topicSettings{}
-	for _, topic := range described {
-		if topic.Err != nil {
+	for _, topic := range described.Resources {
+		if topic.ErrorCode != 0 {
 			continue
 		}
-		found[topic.Name] = map[string]string{}
+		found[topic.ResourceName] = map[string]string{}
 		for _, c := range topic.Configs {
 			if c.Value != nil {
-				found[topic.Name][c.Key] = *c.Value
+				found[topic.ResourceName][c.Name] = *c.Value
 			}
 		}
 	}
