@@ -348,7 +348,8 @@ func TestSettingsOfOneTold(t *testing.T) {
 					t.Fatalf("AlterTopicConfigs: %v", err)
 				}
 				w.fake.Fault(kfake.Fault{
-					Keys: []kmsg.Key{kmsg.DescribeConfigs}, Resource: hidden, Err: kerr.TopicAuthorizationFailed, Count: -1,
+					Keys: []kmsg.Key{kmsg.DescribeConfigs}, Resource: hidden, Err: kerr.TopicAuthorizationFailed,
+					Count: -1,
 				})
 				if err := w.wait(w.start(nil, nil)); !errors.Is(err, ErrTopics) {
 					t.Errorf("Run = %v, want ErrTopics, as the changelog is not compacted", err)
