@@ -146,6 +146,9 @@ func (r *replay) record(record *kgo.Record) {
 		}
 	}
 	r.publish(result.States)
+	if result.Known != 0 {
+		r.done.Idle[circuit] = result.Known < 0
+	}
 }
 
 // repeats tells whether a record that was forwarded here came before, and remembers it.

@@ -16,12 +16,12 @@ func ACLs(topics Topics, group string) []ACL {
 		return ACL{Part: part, Resource: "topic", Name: name, Operations: operations}
 	}
 	return []ACL{
-		topic("processor", topics.Outcomes, "Read", "Write"),
-		topic("processor", topics.Signals, "Read", "Write"),
-		topic("processor", topics.State, "Read", "Write"),
-		topic("processor", topics.Transitions, "Write"),
+		topic("processor", topics.Outcomes, "DescribeConfigs", "Read", "Write"),
+		topic("processor", topics.Signals, "DescribeConfigs", "Read", "Write"),
+		topic("processor", topics.State, "DescribeConfigs", "Read", "Write"),
+		topic("processor", topics.Transitions, "DescribeConfigs", "Write"),
 		topic("processor", topics.Changelog, "DescribeConfigs", "Read", "Write"),
-		topic("processor", topics.DeadLetters, "Write"),
+		topic("processor", topics.DeadLetters, "DescribeConfigs", "Write"),
 		{Part: "processor", Resource: "group", Name: group, Operations: []string{"Read"}},
 		{
 			Part: "processor", Resource: "transactional-id", Name: group + "-", Prefixed: true,
