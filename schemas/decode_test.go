@@ -208,3 +208,12 @@ func TestTransitionKind(t *testing.T) {
 		t.Error("TransitionKind of half a record says no fault")
 	}
 }
+
+// TestRecordsThatAreNoObject reads every other kind of JSON value, with nothing behind it.
+func TestRecordsThatAreNoObject(t *testing.T) {
+	for _, text := range []string{"5", "-1.5e+3", "true", "false", "null", `"a"`, `"\\"`, "[]", "[1]", " 7 ", ""} {
+		if err := schemas.DecodeOutcome([]byte("c"), []byte(text), &schemas.Outcome{}); err == nil {
+			t.Errorf("DecodeOutcome(%q) is no error", text)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/go-json-experiment/json"
@@ -13,19 +12,23 @@ import (
 )
 
 // Of two members with one name the last counts. Text that is not UTF-8 is dealt with field by field.
-var readOptions = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+var (
+	readOptions = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	utf8Options = jsontext.AllowDuplicateNames(true)
+)
 
-// reader hands out the members of one record's JSON objects, one after the other, and builds nothing itself.
+// reader hands out the members of one record's JSON objects, one after the other, and builds nothing itself. The
+// library says whether the record is JSON; to walk over what it found to be so takes less time than to ask it for each
+// token.
 type reader struct {
 	record string // For faults.
 	text   []byte
 	alias  bool // Strings lie in text instead of being copied.
 	plain  bool // All strings are valid UTF-8 and none is escaped, as nearly always.
-	member func(*value) error
 
-	tokens *jsontext.Decoder
-	end    int // Of the newest token, in text.
-	value  value
+	end   int // Of the newest token, in text.
+	depth int // Of the objects and arrays that have begun and not ended.
+	value value
 }
 
 // read hands every member of the record to the function. It returns a *Fault, which may come from there.
@@ -33,9 +36,20 @@ func (r *reader) read(limit int, member func(*value) error) error {
 	if len(r.text) > limit {
 		return &Fault{Record: r.record, Problem: fmt.Sprintf("has %d bytes, must have at most %d", len(r.text), limit)}
 	}
-	r.plain = utf8.Valid(r.text) && bytes.IndexByte(r.text, '\\') < 0
-	r.member = member
-	err := json.Unmarshal(r.text, r, readOptions)
+	utf8 := jsontext.Value(r.text).IsValid(utf8Options)
+	if !utf8 && !jsontext.Value(r.text).IsValid(readOptions) {
+		return r.syntaxFault()
+	}
+	r.plain = utf8 && bytes.IndexByte(r.text, '\\') < 0
+	r.value.reader = r
+	if r.next(); r.value.kind != '{' {
+		return r.named(r.value.wrongType("an object"))
+	}
+	return r.named(r.members(member))
+}
+
+// named returns a fault with the record's name in it.
+func (r *reader) named(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -43,24 +57,18 @@ func (r *reader) read(limit int, member func(*value) error) error {
 	if errors.As(err, &fault) {
 		return &Fault{Record: r.record, Field: fault.Field, Problem: fault.Problem}
 	}
+	return err
+}
+
+// syntaxFault says where the record is not JSON.
+func (r *reader) syntaxFault() error {
 	problem := "is not JSON"
+	var all any
 	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
+	if errors.As(json.Unmarshal(r.text, &all, readOptions), &syntax) {
 		problem = fmt.Sprintf("is not JSON: at byte %d %v", syntax.ByteOffset, syntax.Err)
 	}
 	return &Fault{Record: r.record, Problem: problem}
-}
-
-// UnmarshalJSONFrom makes a reader what package json reads into.
-func (r *reader) UnmarshalJSONFrom(tokens *jsontext.Decoder) error {
-	r.tokens, r.value.reader = tokens, r
-	if err := r.next(); err != nil {
-		return err
-	}
-	if r.value.kind != '{' {
-		return r.value.wrongType("an object")
-	}
-	return r.members(r.member)
 }
 
 // members hands every member of the object that has just begun to the function, which may leave out what it does not
@@ -68,16 +76,11 @@ func (r *reader) UnmarshalJSONFrom(tokens *jsontext.Decoder) error {
 func (r *reader) members(member func(*value) error) error {
 	v := &r.value
 	for {
-		if err := r.next(); err != nil {
-			return err
-		}
-		if v.kind == '}' {
+		if r.next(); v.kind == '}' {
 			return nil
 		}
 		name, _ := v.decoded(true)
-		if err := r.next(); err != nil {
-			return err
-		}
+		r.next()
 		v.name = name
 		if err := r.visit(member); err != nil {
 			return err
@@ -88,10 +91,7 @@ func (r *reader) members(member func(*value) error) error {
 // elements hands every element of the array that has just begun to the function.
 func (r *reader) elements(element func(*value) error) error {
 	for i := 0; ; i++ {
-		if err := r.next(); err != nil {
-			return err
-		}
-		if r.value.kind == ']' {
+		if r.next(); r.value.kind == ']' {
 			return nil
 		}
 		r.value.name = ""
@@ -103,39 +103,75 @@ func (r *reader) elements(element func(*value) error) error {
 
 // visit hands the value to f and reads over what it left of it.
 func (r *reader) visit(f func(*value) error) error {
-	v := &r.value
-	if v.kind != '{' && v.kind != '[' {
-		return f(v)
+	if r.value.kind != '{' && r.value.kind != '[' {
+		return f(&r.value)
 	}
-	depth := r.tokens.StackDepth() - 1
-	if err := f(v); err != nil {
+	depth := r.depth - 1
+	if err := f(&r.value); err != nil {
 		return err
 	}
-	for r.tokens.StackDepth() > depth {
-		if err := r.next(); err != nil {
-			return err
-		}
+	for r.depth > depth {
+		r.next()
 	}
 	return nil
 }
 
-// next makes the next token the value.
-func (r *reader) next() error {
-	token, err := r.tokens.ReadToken()
-	if err != nil {
-		return err
-	}
-	begin := r.end
-	r.end = int(r.tokens.InputOffset())
-	for begin < r.end && separates(r.text[begin]) {
+// next makes the next token the value. There is one: the record is JSON, and its outermost object has not ended.
+func (r *reader) next() {
+	text, begin := r.text, r.end
+	for separates[text[begin]] {
 		begin++
 	}
-	r.value.kind, r.value.text = token.Kind(), r.text[begin:r.end]
-	return nil
+	end, kind := begin+1, jsontext.Kind(text[begin])
+	switch {
+	case kind == '"':
+		end = r.quoted(end)
+	case kind == '-' || '0' <= kind && kind <= '9':
+		kind = '0'
+		for end < len(text) && continues[text[end]] {
+			end++
+		}
+	case kind == '{' || kind == '[':
+		r.depth++
+	case kind == '}' || kind == ']':
+		r.depth--
+	default: // true, false, null
+		for end < len(text) && continues[text[end]] {
+			end++
+		}
+	}
+	r.end = end
+	r.value.kind, r.value.text = kind, text[begin:end]
 }
 
-func separates(c byte) bool {
-	return c == ',' || c == ':' || c == ' ' || c == '\n' || c == '\t' || c == '\r'
+// quoted returns the end of the string whose text begins there: the first quote that no backslash escapes.
+func (r *reader) quoted(begin int) int {
+	for end := begin; ; end++ {
+		end += bytes.IndexByte(r.text[end:], '"')
+		if r.plain {
+			return end + 1
+		}
+		slashes := 0
+		for r.text[end-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return end + 1
+		}
+	}
+}
+
+// What stands between tokens, and what a number or a word goes on with.
+var (
+	separates = bytesOf(",: \n\t\r")
+	continues = bytesOf("0123456789+-.Eabcdefghijklmnopqrstuvwxyz")
+)
+
+func bytesOf(s string) (set [256]bool) {
+	for i := range len(s) {
+		set[s[i]] = true
+	}
+	return set
 }
 
 // view returns the bytes as a string without a copy: they must never change while it is in use.
