@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -209,8 +210,8 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
-// TestSeries lets a circuit live a whole life and counts its series: as Prometheus stores them, a native histogram as
-// one, and of one that is healthy as the lines of the text format.
+// TestSeries lets a circuit live a whole life and counts its series as Prometheus stores them, a native histogram as one.
+// All six states are among them, 0 for those that it is not in.
 func TestSeries(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		r := w.start(func(c *Config) { c.MetricsMaxCircuits = 2 }, nil)
@@ -240,9 +241,19 @@ func TestSeries(t *testing.T) {
 		send("one too many", schemas.Accepted, "", 1)
 		w.caughtUp()
 		metrics, lines := r.count(t, "ill")
-		if _, healthy := r.count(t, "healthy"); metrics > 25 || healthy > 25 || healthy < 15 {
-			t.Errorf("series of a circuit that tripped = %d, lines of a healthy one = %d, want at most 25",
-				metrics, healthy)
+		if healthy, _ := r.count(t, "healthy"); metrics > 25 || healthy > 25 || healthy < 15 {
+			t.Errorf("series of a circuit that tripped = %d, of a healthy one = %d, want at most 25", metrics, healthy)
+		}
+		for _, phase := range schemas.Phases {
+			want := float64(index(phase == schemas.Closed))
+			if got := value(t, r.metrics.state.WithLabelValues("ill", phase.String())); got != want {
+				t.Errorf("fusebox_circuit_state of %v = %v, want %v", phase, got, want)
+			}
+		}
+		shown := make(chan prometheus.Metric, 10)
+		r.metrics.acceptance.Collect(shown)
+		if len(shown) != 1 {
+			t.Errorf("%d circuits show an acceptance, want one: the other has an empty window", len(shown))
 		}
 		t.Logf("a whole life: %d series, %d lines", metrics, lines)
 		if n, _ := r.count(t, "one too many"); n != 0 {

@@ -20,7 +20,6 @@ type series struct {
 	own     bool
 	made    []child // To be taken away one day.
 	last    []counterOf
-	shown   [6]bool // The states that are shown.
 
 	pending   bool
 	counts    []outcomeCount

@@ -46,8 +46,7 @@ func (p *pair) seriesOf(m *metrics, circuit string) *series {
 	return s
 }
 
-// show sets the gauges of a circuit with series of its own. A circuit shows the states of the machine from its first
-// record on, and those that an operator puts it in from the first time on.
+// show sets the gauges of a circuit with series of its own.
 func (p *pair) show(s *series) {
 	if !s.own {
 		return
@@ -60,11 +59,8 @@ func (p *pair) show(s *series) {
 			degraded = 1
 		}
 	}
-	s.shown[schemas.Closed], s.shown[schemas.Open], s.shown[schemas.HalfOpen], s.shown[now] = true, true, true, true
 	for _, phase := range schemas.Phases {
-		if s.shown[phase] {
-			s.gauge(s.m.state, phase.String()).Set(float64(index(phase == now)))
-		}
+		s.gauge(s.m.state, phase.String()).Set(float64(index(phase == now)))
 	}
 	s.gauge(s.m.degraded).Set(degraded)
 	p.showRatios(s)
@@ -74,10 +70,14 @@ func (p *pair) showRatios(s *series) {
 	if !s.own {
 		return
 	}
-	if acceptance, availability, any := p.core.Ratios(s.circuit); any {
-		s.gauge(s.m.acceptance).Set(acceptance)
-		s.gauge(s.m.availability).Set(availability)
+	acceptance, availability, any := p.core.Ratios(s.circuit)
+	if !any { // No ratio is better than the one of another time, and an empty window has none.
+		s.m.acceptance.DeleteLabelValues(s.circuit)
+		s.m.availability.DeleteLabelValues(s.circuit)
+		return
 	}
+	s.gauge(s.m.acceptance).Set(acceptance)
+	s.gauge(s.m.availability).Set(availability)
 }
 
 // outage is a circuit that is not closed.
