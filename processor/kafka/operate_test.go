@@ -210,7 +210,8 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
-// TestSeries lets a circuit live a whole life and counts its series as Prometheus stores them, a native histogram as one.
+// TestSeries lets a circuit live a whole life and counts its series as Prometheus stores them, a native histogram as
+// one.
 // All six states are among them, 0 for those that it is not in.
 func TestSeries(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
