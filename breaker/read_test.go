@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/internal/kafkatest"
 )
 
 // spec is the example of the specification.
@@ -55,11 +56,11 @@ func read(t *testing.T, text string) *breaker.Policies {
 }
 
 func TestReadSharedPolicies(t *testing.T) {
-	files, _ := filepath.Glob("../../shared/scenarios/*.yaml")
+	files, _ := filepath.Glob(kafkatest.Shared(t, "scenarios", "*.yaml"))
 	if len(files) == 0 {
-		t.Skip("no ../shared/scenarios beside the project")
+		t.Fatal("there are no scenarios among the shared files")
 	}
-	for _, file := range append(files, "../../shared/peers/policy.yaml") {
+	for _, file := range append(files, kafkatest.Shared(t, "peers", "policy.yaml")) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

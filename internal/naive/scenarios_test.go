@@ -13,13 +13,14 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/fusebox-project/fusebox/internal/kafkatest"
 	"github.com/fusebox-project/fusebox/internal/naive"
 )
 
 func TestSharedScenarios(t *testing.T) {
-	files, err := filepath.Glob("../../../shared/scenarios/*.yaml")
+	files, err := filepath.Glob(kafkatest.Shared(t, "scenarios", "*.yaml"))
 	if err != nil || len(files) == 0 {
-		t.Skip("no ../shared/scenarios beside the project")
+		t.Fatal("there are no scenarios among the shared files")
 	}
 	runFiles(t, files)
 }

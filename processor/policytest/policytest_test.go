@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/fusebox-project/fusebox/internal/kafkatest"
 	"github.com/fusebox-project/fusebox/processor/policytest"
 )
 
@@ -13,9 +14,9 @@ func noFiles(string) ([]byte, error) { return nil, errors.New("there is no such 
 
 // TestSharedScenarios runs the scenarios that come with the specification.
 func TestSharedScenarios(t *testing.T) {
-	files, _ := filepath.Glob("../../../shared/scenarios/*.yaml")
+	files, _ := filepath.Glob(kafkatest.Shared(t, "scenarios", "*.yaml"))
 	if len(files) == 0 {
-		t.Skip("the scenarios of the specification are not here: ../shared/scenarios is missing")
+		t.Fatal("there are no scenarios among the shared files")
 	}
 	runFiles(t, files)
 }
