@@ -21,10 +21,9 @@ type head struct {
 	version uint8
 	moved   bool
 	last    time.Time
-	policy  uint64 // The version of the policies, as a number.
 }
 
-const headSize = 1 + 1 + 8 + 8
+const headSize = 1 + 1 + 8 + 8 // The last part is the version of the policies, for people and tools.
 
 // append appends the circuit as bytes for the changelog and the store.
 func (c *circuit) append(b []byte) []byte {
@@ -62,7 +61,6 @@ func readHead(value []byte) (head, error) {
 	}
 	h.moved = value[1] != 0
 	h.last = time.UnixMilli(int64(binary.BigEndian.Uint64(value[2:]))).UTC()
-	h.policy = binary.BigEndian.Uint64(value[10:])
 	return h, nil
 }
 
