@@ -64,6 +64,16 @@ func (w *worker) open() error {
 	return nil
 }
 
+// takeOver makes the transactional id this session's own at once, and not with its first transaction: one that a killed
+// process of the same name has left open ends here, and would otherwise hold up the restore until the broker gives it
+// up.
+func (w *worker) takeOver(ctx context.Context) error {
+	if _, _, err := w.session.Client().ProducerID(ctx); err != nil {
+		return fmt.Errorf("%w: take over the transactional id %s: %w", errRejoin, w.id, err)
+	}
+	return nil
+}
+
 // synced runs when a generation of the group begins, before any of its assignments and revocations.
 func (w *worker) synced(partitions map[string][]int32) { w.inbox.put(membership{partitions}) }
 

@@ -112,7 +112,10 @@ func (w *worker) live(ctx, hard context.Context) error {
 	if err := w.open(); err != nil {
 		return err
 	}
-	err := w.turns(ctx, hard)
+	err := w.takeOver(ctx)
+	if err == nil {
+		err = w.turns(ctx, hard)
+	}
 	if err == nil {
 		err = w.commit(hard)
 	}
