@@ -34,6 +34,7 @@ func (w *worker) beats(ctx context.Context, now time.Time) error {
 			working = append(working, id)
 			p.out.heartbeat = true
 			p.tick(w.loop.metrics, now)
+			w.unmute(p)
 		case p.phase == refused && !now.Before(p.again):
 			w.begin(id)
 		}

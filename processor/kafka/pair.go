@@ -24,7 +24,9 @@ type pair struct {
 	switches bool               // Others are to be put in force before the next record.
 	outcomes feed
 	signals  feed
-	held     bool // The signals are not polled: too many wait.
+	held     bool     // The signals are not polled: too many wait.
+	muted    []string // Topics that are not polled up to the next heartbeat: the last answer was an error.
+	unsure   bool     // It was so up to the last heartbeat.
 
 	end       int64 // Of the outcomes, as it was when the signals below endCovers had been polled.
 	endCovers int64

@@ -62,8 +62,38 @@ func (w *worker) fetchFault(t kgo.FetchTopicPartition) error {
 		return fmt.Errorf("%w: poll %s/%d: %w", errRejoin, t.Topic, t.Partition, err)
 	default:
 		w.log.Warn("poll", "topic", t.Topic, "partition", t.Partition, "err", err)
+		w.mute(t)
 		return nil
 	}
+}
+
+// mute stops asking for a partition that answers with an error which does not go by itself, and says so in the report:
+// asked again at once, the broker would answer at once, as often as it can. The next heartbeats ask again.
+func (w *worker) mute(t kgo.FetchTopicPartition) {
+	p := w.pairs[t.Partition]
+	if p == nil || !p.phase.works() || t.Topic != p.outcomes.topic && t.Topic != p.signals.topic {
+		return
+	}
+	w.session.Client().PauseFetchPartitions(map[string][]int32{t.Topic: {p.id}})
+	p.muted = append(p.muted, t.Topic)
+	w.loop.status.problemText(p.id, fmt.Sprintf("%s cannot be read: %v", t.Topic, t.Err))
+}
+
+// unmute asks for what answered with an error once more, and takes the word of it back where there was none since.
+func (w *worker) unmute(p *pair) {
+	switch {
+	case len(p.muted) > 0:
+		p.unsure = true
+	case p.unsure:
+		p.unsure = false
+		w.loop.status.problemText(p.id, "")
+	}
+	for _, topic := range p.muted {
+		if topic == p.outcomes.topic || !p.held {
+			w.session.Client().ResumeFetchPartitions(map[string][]int32{topic: {p.id}})
+		}
+	}
+	p.muted = p.muted[:0]
 }
 
 // skipBatch goes on behind a batch that is too large to be unpacked. A record that is marked stands in its place: when
