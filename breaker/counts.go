@@ -164,20 +164,3 @@ func (l *live) addByKind(x windows.Tally) {
 }
 
 func (l *live) endStreak() { l.streak, l.since, l.byKind = 0, 0, l.byKind[:0] }
-
-// CloneInto makes to a copy that shares nothing that changes, in the memory that to has.
-func (c *Counts) CloneInto(to *Counts) {
-	lives, declared, evidence := to.live, append(to.declared[:0], c.declared...), to.evidence
-	if len(lives) != len(c.live) {
-		lives = make([]live, len(c.live))
-	}
-	for i := range c.live {
-		from, l := &c.live[i], &lives[i]
-		from.window.CloneInto(&l.window)
-		l.streak, l.since, l.byKind = from.streak, from.since, append(l.byKind[:0], from.byKind...)
-	}
-	*to = *c
-	to.live, to.declared = lives, declared
-	to.evidence.refs = append(evidence.refs[:0], c.evidence.refs...)
-	to.evidence.held = append(evidence.held[:0], c.evidence.held...)
-}

@@ -35,15 +35,6 @@ func newCircuit(name string, under Regime, at time.Time) *circuit {
 
 func (c *circuit) policies() *breaker.Policies { return c.regime.Policies }
 
-// cloneInto makes to a copy that shares nothing that changes, in the memory that to has.
-func (c *circuit) cloneInto(to *circuit) {
-	counts, ids := to.counts, to.recent.ids
-	*to = *c
-	to.counts = counts
-	c.counts.CloneInto(&to.counts)
-	to.recent.ids = append(ids[:0], c.recent.ids...)
-}
-
 // rebind brings the circuit under a later regime. What it has counted stays where it still counts.
 func (c *circuit) rebind(to Regime) {
 	policy := to.Policies.For(c.name)

@@ -16,6 +16,15 @@ const ValueVersion = 1
 // ErrNewerValue is returned for a value that a newer version of Fusebox wrote.
 var ErrNewerValue = errors.New("written by a newer version of Fusebox")
 
+// Value is what a circuit is, for the changelog and the store. It is good until the circuit's next record.
+type Value struct{ circuit *circuit }
+
+// Forgotten tells whether nothing is left of the circuit: a tombstone says so.
+func (v Value) Forgotten() bool { return v.circuit.forgotten }
+
+// Append appends the value's bytes.
+func (v Value) Append(b []byte) []byte { return v.circuit.append(b) }
+
 // head is the beginning of a value: what is needed without reading all of it. Its width is fixed.
 type head struct {
 	version uint8
@@ -65,12 +74,12 @@ func readHead(value []byte) (head, error) {
 }
 
 // decode reads a circuit under the regime that it was written under, or the oldest one since.
-func decode(name string, value []byte, regimes []Regime) (*circuit, error) {
+func (c *circuit) decode(name string, value []byte, regimes []Regime) error {
 	h, err := readHead(value)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &circuit{name: strings.Clone(name), last: h.last}
+	*c = circuit{name: strings.Clone(name), last: h.last}
 	b, regime, born := value[headSize:], int64(0), int64(0)
 	for _, n := range [...]*int64{
 		&regime, &c.inputs.Outcomes, &c.inputs.Signals, &born, &c.sequence,
@@ -78,7 +87,7 @@ func decode(name string, value []byte, regimes []Regime) (*circuit, error) {
 	} {
 		v, width := binary.Varint(b)
 		if width <= 0 {
-			return nil, errors.New("value is cut short")
+			return errors.New("value is cut short")
 		}
 		*n, b = v, b[width:]
 	}
@@ -86,18 +95,18 @@ func decode(name string, value []byte, regimes []Regime) (*circuit, error) {
 	c.regime = regimeOf(regime, regimes)
 	c.policy = c.policies().For(name)
 	if b, err = c.recent.decode(b); err != nil {
-		return nil, err
+		return err
 	}
 	if b, err = c.breaker.DecodeBinary(b); err != nil {
-		return nil, fmt.Errorf("breaker: %w", err)
+		return fmt.Errorf("breaker: %w", err)
 	}
 	if c.counts, b, err = breaker.DecodeCounts(b, c.policies(), c.policy); err != nil {
-		return nil, fmt.Errorf("counts: %w", err)
+		return fmt.Errorf("counts: %w", err)
 	}
 	if len(b) > 0 {
-		return nil, fmt.Errorf("value has %d bytes too many", len(b))
+		return fmt.Errorf("value has %d bytes too many", len(b))
 	}
-	return c, nil
+	return nil
 }
 
 func (r *recent) decode(b []byte) ([]byte, error) {

@@ -69,7 +69,7 @@ func TestEvictSparesWhatIsUsed(t *testing.T) {
 	}
 }
 
-// TestEvictSparesWhatIsTouched lets a circuit lie in the overlay through many evictions.
+// TestEvictSparesWhatIsTouched lets a circuit wait for its commit through many evictions.
 func TestEvictSparesWhatIsTouched(t *testing.T) {
 	r := newRig(t, brief)
 	for i := range 50 {
@@ -84,27 +84,31 @@ func TestEvictSparesWhatIsTouched(t *testing.T) {
 		}
 	}
 	if len(r.values()) != 1 {
-		t.Error("what the overlay holds is lost")
+		t.Error("what is not committed is lost")
 	}
 }
 
-// TestRollback drops all that came since the last Commit, the clock's advance too.
+// TestRollback drops all that came since the last Commit, the clock's advance too. What was committed comes back.
 func TestRollback(t *testing.T) {
 	r := newRig(t, brief)
 	r.outcomes(time.Second, schemas.InvalidContract)
-	r.Commit()
+	r.outcome(time.Second, schemas.Outcome{Circuit: "other", Kind: schemas.Accepted})
 	before := r.state(t, time.Second)
+	committed := r.commit()
 	r.outcomes(time.Minute, schemas.InvalidContract)
 	r.outcome(time.Minute, schemas.Outcome{Circuit: "new", Kind: schemas.Accepted})
-	if s := r.state(t, time.Minute); s.State != schemas.Open || r.Touched() != 2 || r.Len() != 2 {
+	if s := r.state(t, time.Minute); s.State != schemas.Open || r.Touched() != 2 || r.Len() != 3 {
 		t.Fatalf("before Rollback: %+v, %d touched", s, r.Touched())
 	}
 	r.Rollback()
 	if got := r.Clock(); got != t0.Add(time.Second) {
 		t.Errorf("Clock after Rollback = %v, want that of the Commit", got)
 	}
-	if r.Touched() != 0 || r.Resident("new") || r.Len() != 1 || len(r.values()) != 0 {
-		t.Errorf("after Rollback %d touched, %d in memory, want none and one", r.Touched(), r.Len())
+	if r.Touched() != 0 || r.Resident("c") || r.Resident("new") || !r.Resident("other") || len(r.values()) != 0 {
+		t.Errorf("after Rollback %d touched, %d in memory, want none and the one untouched", r.Touched(), r.Len())
+	}
+	if err := r.Insert("c", committed["c"]); err != nil {
+		t.Fatal(err)
 	}
 	if s := r.state(t, time.Second); s.State != schemas.Closed || s.Sequence != before.Sequence {
 		t.Errorf("State after Rollback = %+v, want %+v", s, before)
@@ -115,18 +119,24 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestRollbackOfASweep leaves what the sweep would have forgotten.
+// TestRollbackOfASweep brings back what the sweep would have forgotten.
 func TestRollbackOfASweep(t *testing.T) {
 	r := newRig(t, brief)
 	r.outcomes(0, schemas.Accepted)
-	r.Commit()
+	committed := r.commit()
 	r.Advance(t0.Add(2 * time.Hour))
 	if len(r.Sweep(9)) != 1 {
 		t.Fatal("nothing is idle")
 	}
 	r.Rollback()
-	if !r.Resident("c") || len(r.values()) != 0 || r.Clock() != t0 {
-		t.Errorf("after Rollback the circuit is resident: %v, clock %v", r.Resident("c"), r.Clock())
+	if len(r.values()) != 0 || r.Clock() != t0 {
+		t.Errorf("after Rollback %d are to be written, clock %v", len(r.values()), r.Clock())
+	}
+	if err := r.Insert("c", committed["c"]); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.state(t, 0); s.Sequence != 1 {
+		t.Errorf("after Rollback the circuit is %+v, want it as it was", s)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// Partition is one partition's circuits. What records change lies in an overlay until Commit makes it the memory, or
-// Rollback drops it.
+// Partition is one partition's circuits. What records change is not committed until Commit; Rollback takes it out of
+// memory, and what was committed is Inserted again like any circuit that is known and not there.
 type Partition struct {
 	policies *breaker.Policies // In force: those of the newest regime.
 	regimes  []Regime          // Oldest first.
@@ -19,23 +19,18 @@ type Partition struct {
 	settled  time.Time // The clock as of the last Commit.
 
 	circuits map[string]*slot
-	touched  []*slot // Those with something in the overlay.
+	touched  []*slot // Those that changed since the last Commit.
 	order    []*slot // All, in the order in which the eviction looks at them.
 	hand     int
-	free     []*circuit // Memory for the overlay.
-	value    []byte
 }
 
 // slot is a circuit's place in memory.
 type slot struct {
-	committed *circuit // Nil where nothing is committed yet.
-	working   *circuit // Nil where the overlay has nothing.
-	used      bool     // Since the eviction last looked at it.
-	place     int      // Index in the order.
+	circuit
+	touched bool // Since the last Commit.
+	used    bool // Since the eviction last looked at it.
+	place   int  // Index in the order.
 }
-
-// freeLimit is how many circuits' memory is kept for the next overlay.
-const freeLimit = 4096
 
 // New returns a partition without circuits, under its first policies. Its clock stands at the beginning of time.
 func New(policies *breaker.Policies) *Partition { return Restore([]Regime{{0, policies}}) }
@@ -62,7 +57,7 @@ func (p *Partition) Advance(at time.Time) {
 // Len returns how many circuits are in memory.
 func (p *Partition) Len() int { return len(p.circuits) }
 
-// Touched returns how many circuits have something in the overlay.
+// Touched returns how many circuits have changed since the last Commit.
 func (p *Partition) Touched() int { return len(p.touched) }
 
 // Resident tells whether a circuit is in memory. One that is known but not in memory has to be Inserted before its next
@@ -71,75 +66,57 @@ func (p *Partition) Resident(name string) bool { return p.circuits[name] != nil 
 
 // Insert puts a committed circuit into memory.
 func (p *Partition) Insert(name string, value []byte) error {
-	c, err := decode(name, value, p.regimes)
-	if err != nil {
+	s := &slot{}
+	if err := s.decode(name, value, p.regimes); err != nil {
 		return err
 	}
-	p.add(&slot{committed: c}, c.name)
+	if old := p.circuits[name]; old != nil {
+		old.circuit = s.circuit
+		return nil
+	}
+	p.add(s)
 	return nil
 }
 
-func (p *Partition) add(s *slot, name string) {
-	if old := p.circuits[name]; old != nil {
-		old.committed, old.working = s.committed, s.working
-		return
-	}
+func (p *Partition) add(s *slot) {
 	s.place, s.used = len(p.order), true
 	p.order = append(p.order, s)
-	p.circuits[name] = s
+	p.circuits[s.name] = s
 }
 
-// Changes yields what the overlay changed: the circuit and its value for the changelog, or nil where it is forgotten.
-// The bytes are good until the next one.
-func (p *Partition) Changes() iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
+// Changes yields the circuits that have changed since the last Commit, with what they are now.
+func (p *Partition) Changes() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
 		for _, s := range p.touched {
-			p.value = p.value[:0]
-			var value []byte
-			if !s.working.forgotten {
-				p.value = s.working.append(p.value)
-				value = p.value
-			}
-			if !yield(s.working.name, value) {
+			if !yield(s.name, Value{&s.circuit}) {
 				return
 			}
 		}
 	}
 }
 
-// Commit makes the overlay the memory.
+// Commit makes what has changed the memory to go back to.
 func (p *Partition) Commit() {
 	for _, s := range p.touched {
-		p.release(s.committed)
-		s.committed, s.working = s.working, nil
-		if s.committed.forgotten {
-			p.remove(s, s.committed.name)
+		s.touched = false
+		if s.forgotten {
+			p.remove(s)
 		}
 	}
 	p.touched, p.settled = p.touched[:0], p.clock
 }
 
-// Rollback drops the overlay. The clock goes back to the last Commit.
+// Rollback takes what has changed since the last Commit out of memory. The clock goes back to the last Commit.
 func (p *Partition) Rollback() {
 	for _, s := range p.touched {
-		name := s.working.name
-		p.release(s.working)
-		s.working = nil
-		if s.committed == nil {
-			p.remove(s, name)
-		}
+		p.remove(s)
 	}
+	clear(p.touched)
 	p.touched, p.clock = p.touched[:0], p.settled
 }
 
-func (p *Partition) release(c *circuit) {
-	if c != nil && len(p.free) < freeLimit {
-		p.free = append(p.free, c)
-	}
-}
-
-func (p *Partition) remove(s *slot, name string) {
-	delete(p.circuits, name)
+func (p *Partition) remove(s *slot) {
+	delete(p.circuits, s.name)
 	last := p.order[len(p.order)-1]
 	p.order[s.place], last.place = last, s.place
 	p.order[len(p.order)-1] = nil
@@ -147,7 +124,7 @@ func (p *Partition) remove(s *slot, name string) {
 }
 
 // Evict takes circuits out of memory until at most that many are left, those first that have not been used for long.
-// What the overlay changed stays.
+// What is not committed stays.
 func (p *Partition) Evict(most int) {
 	for looks := 2 * len(p.order); len(p.order) > max(most, len(p.touched)) && looks > 0; looks-- {
 		if p.hand >= len(p.order) {
@@ -155,53 +132,38 @@ func (p *Partition) Evict(most int) {
 		}
 		s := p.order[p.hand]
 		switch {
-		case s.working != nil:
+		case s.touched:
 			p.hand++
 		case s.used:
 			s.used = false
 			p.hand++
 		default:
-			p.remove(s, s.committed.name)
+			p.remove(s)
 		}
-	}
-	if len(p.free) > most {
-		p.free = slices.Clip(p.free[:most])
 	}
 }
 
-// overlay returns the circuit to be changed: the overlay's, or a copy that becomes it. It returns nil where the circuit
-// is not in memory.
-func (p *Partition) overlay(name string) *circuit {
+// touch returns the circuit to be changed, or nil where it is not in memory.
+func (p *Partition) touch(name string) *circuit {
 	s := p.circuits[name]
 	if s == nil {
 		return nil
 	}
 	s.used = true
-	if s.working == nil {
-		s.working = p.blank()
-		s.committed.cloneInto(s.working)
+	if !s.touched {
+		s.touched = true
 		p.touched = append(p.touched, s)
 	}
-	p.rebind(s.working)
-	return s.working
+	p.rebind(&s.circuit)
+	return &s.circuit
 }
 
-func (p *Partition) blank() *circuit {
-	if n := len(p.free); n > 0 {
-		c := p.free[n-1]
-		p.free = p.free[:n-1]
-		return c
-	}
-	return &circuit{}
-}
-
-// create puts a circuit that begins its life into the overlay.
+// create makes a circuit known that begins its life.
 func (p *Partition) create(name string) *circuit {
-	c := newCircuit(strings.Clone(name), p.newest(), p.clock)
-	s := &slot{working: c}
-	p.add(s, c.name)
+	s := &slot{circuit: *newCircuit(strings.Clone(name), p.newest(), p.clock), touched: true}
+	p.add(s)
 	p.touched = append(p.touched, s)
-	return c
+	return &s.circuit
 }
 
 // State returns a circuit as it is at a time when nothing else has come, and whether it is in memory. It changes
@@ -211,10 +173,6 @@ func (p *Partition) State(name string, at time.Time) (schemas.State, bool) {
 	if s == nil {
 		return schemas.State{}, false
 	}
-	c := s.committed
-	if s.working != nil {
-		c = s.working
-	}
-	state := c.state()
+	state := s.state()
 	return state.At(at), true
 }

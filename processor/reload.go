@@ -15,12 +15,8 @@ func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []
 	var states []schemas.State
 	next := Regime{p.newest().Number + 1, policies}
 	for _, s := range p.order {
-		c := s.committed
-		if s.working != nil {
-			c = s.working
-		}
-		if c.moved() {
-			states = append(states, p.reload(c.name, next, inputs)...)
+		if s.moved() {
+			states = append(states, p.reload(s.name, next, inputs)...)
 		}
 	}
 	p.policies = policies
@@ -30,7 +26,7 @@ func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []
 
 // reload puts other policies in force for one circuit. What time has done to it is done under those of before.
 func (p *Partition) reload(name string, next Regime, inputs schemas.Inputs) []schemas.State {
-	s := step{circuit: p.overlay(name), at: p.clock, in: Input{Inputs: inputs}}
+	s := step{circuit: p.touch(name), at: p.clock, in: Input{Inputs: inputs}}
 	s.inputs = inputs
 	s.publish(s.breaker.Expire(p.clock, s.policy), false)
 	s.rebind(next)
@@ -53,12 +49,11 @@ func (p *Partition) Sweep(limit int) []string {
 		if len(swept) == limit {
 			break
 		}
-		c := s.committed
-		if s.working != nil || !c.idle(p.clock, p.policies.For(c.name).IdleAfter) {
+		if s.touched || !s.idle(p.clock, p.policies.For(s.name).IdleAfter) {
 			continue
 		}
-		p.overlay(c.name).forgotten = true
-		swept = append(swept, c.name)
+		p.touch(s.name).forgotten = true
+		swept = append(swept, s.name)
 	}
 	return swept
 }
@@ -71,11 +66,7 @@ func (p *Partition) Ratios(name string) (acceptance, availability float64, ok bo
 	if s == nil {
 		return 0, 0, false
 	}
-	c := s.committed
-	if s.working != nil {
-		c = s.working
-	}
-	return c.policy.Ratios(&c.counts)
+	return s.policy.Ratios(&s.counts)
 }
 
 // LastRecord returns when the last record of a stored circuit came.

@@ -108,7 +108,7 @@ func (r *replay) load(t *testing.T, name string) {
 
 func (r *replay) commit() {
 	for name, value := range r.current.Changes() {
-		if r.memory[name] = bytes.Clone(value); value == nil {
+		if r.memory[name] = value.Append(nil); value.Forgotten() {
 			delete(r.memory, name)
 		}
 	}

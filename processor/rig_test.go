@@ -67,15 +67,22 @@ func (r *rig) state(t testing.TB, at time.Duration) schemas.State {
 	return s
 }
 
-// values returns what the overlay would write to the changelog.
+// values returns what a commit would write to the changelog.
 func (r *rig) values() map[string][]byte {
 	values := map[string][]byte{}
 	for name, value := range r.Changes() {
 		values[name] = nil
-		if value != nil {
-			values[name] = append([]byte{}, value...)
+		if !value.Forgotten() {
+			values[name] = value.Append(nil)
 		}
 	}
+	return values
+}
+
+// commit commits, and returns what it writes to the changelog.
+func (r *rig) commit() map[string][]byte {
+	values := r.values()
+	r.Commit()
 	return values
 }
 

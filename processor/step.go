@@ -21,7 +21,7 @@ type step struct {
 func (p *Partition) Step(at time.Time, in Input) Result {
 	p.Advance(at)
 	s := step{at: p.clock, in: in, result: Result{At: p.clock}}
-	if s.circuit = p.overlay(in.circuit()); s.circuit == nil || s.forgotten {
+	if s.circuit = p.touch(in.circuit()); s.circuit == nil || s.forgotten {
 		if !in.creates() || in.Full && in.Outcome != nil {
 			return s.pass(p.policies)
 		}

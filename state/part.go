@@ -35,9 +35,9 @@ type taken struct {
 	saves    uint64 // 0 if the position does not need writing
 }
 
-// Save takes the changes of a partition and the position after them. It copies them and returns without waiting for
-// the disk; a later change of a circuit takes the place of one that is not written yet, so what waits is never more
-// than the partition's circuits.
+// Save takes the changes of a partition and the position after them, and returns without waiting for the disk. The
+// values are the store's from now on: nobody may change their bytes. A later change of a circuit takes the place of one
+// that is not written yet, so what waits is never more than the partition's circuits.
 func (s *Store) Save(partition int32, changes []Change, position Position) {
 	p := s.part(partition)
 	if p == nil {
@@ -48,8 +48,10 @@ func (s *Store) Save(partition int32, changes []Change, position Position) {
 	if p.pending == nil {
 		p.pending = make(map[string][]byte, len(changes))
 	}
+	size := 0
 	for _, c := range changes {
-		p.pending[c.Circuit] = bytes.Clone(c.Value)
+		p.pending[c.Circuit] = c.Value
+		size += len(c.Value)
 	}
 	if !p.known {
 		p.written = position.Offset
@@ -58,6 +60,9 @@ func (s *Store) Save(partition int32, changes []Change, position Position) {
 	p.saves++
 	p.mu.Unlock()
 	poke(s.wake)
+	if s.saved.Add(int64(size)) > waitingMost {
+		poke(s.full)
+	}
 }
 
 // Wipe forgets everything about a partition, its position too, at once for every reader. On disk its keys get a new
@@ -124,7 +129,8 @@ func (t taken) settle() {
 	}
 }
 
-// giveBack puts what could not be written below what came meanwhile.
+// giveBack puts what could not be written below what came meanwhile. It is copied: it may have to wait for long, and
+// must not keep the memory around it, which others shared with it.
 func (t taken) giveBack() {
 	p := t.part
 	p.mu.Lock()
@@ -133,6 +139,9 @@ func (t taken) giveBack() {
 		return
 	}
 	all := p.writing
+	for circuit, value := range all {
+		all[circuit] = bytes.Clone(value)
+	}
 	maps.Copy(all, p.pending)
 	p.pending, p.writing = all, nil
 }

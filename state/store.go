@@ -83,9 +83,12 @@ type Store struct {
 	broken error                     // the writer's own: why Badger must not be written to again
 
 	wake  chan struct{} // there is something to write
+	full  chan struct{} // so much that it must not wait
 	hurry chan struct{} // someone waits: try now, back-off or not
 	stop  chan struct{}
 	done  chan struct{} // the writer has returned
+
+	saved atomic.Int64 // bytes of values since the writer last took what waits
 
 	mu      sync.Mutex
 	parts   map[int32]*part
@@ -111,7 +114,7 @@ func Open(dir string, id Identity, o Options) (*Store, error) {
 	s := &Store{
 		dir: dir, id: id, options: o, log: o.Logger.With("store", dir), lock: lock,
 		parts: map[int32]*part{},
-		wake:  make(chan struct{}, 1), hurry: make(chan struct{}, 1),
+		wake:  make(chan struct{}, 1), full: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := s.open(); err != nil {

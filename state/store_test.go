@@ -121,11 +121,12 @@ func TestRoundTrip(t *testing.T) {
 	checkPosition(t, s, 3, at(30))
 }
 
-func TestSaveCopiesItsArguments(t *testing.T) {
+// TestSaveTakesTheValues changes all that was handed to Save save the bytes of the values, and what Load returned.
+func TestSaveTakesTheValues(t *testing.T) {
 	s := open(t, t.TempDir(), state.Options{})
-	value, progress := []byte("before"), []byte("before")
-	s.Save(0, []state.Change{{Circuit: "a", Value: value}}, state.Position{Offset: 1, Progress: progress})
-	copy(value, "after!")
+	changes, progress := []state.Change{{Circuit: "a", Value: []byte("before")}}, []byte("before")
+	s.Save(0, changes, state.Position{Offset: 1, Progress: progress})
+	clear(changes)
 	copy(progress, "after!")
 	checkValues(t, s, 0, map[string]string{"a": "before"})
 	checkPosition(t, s, 0, state.Position{Offset: 1, Progress: []byte("before")})

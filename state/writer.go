@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,12 @@ import (
 const (
 	minPause = 100 * time.Millisecond
 	maxPause = 10 * time.Second
-	purgeMax = 1000 // keys of a wiped partition deleted in one go
+
+	// A circuit that changes at every commit is written once for all of them. What waits is read again from the
+	// changelog after a kill, and takes memory until it is written.
+	restBetween = 2 * time.Second // From the end of one cycle to the next.
+	waitingMost = 64 << 20        // Bytes saved meanwhile, written over or not: then the next cycle begins at once.
+	purgeMax    = 1000            // keys of a wiped partition deleted in one go
 )
 
 // Flush waits until everything saved before the call is on disk, or the context ends. It does not wait for a back-off
@@ -46,7 +52,7 @@ func (s *Store) Flush(ctx context.Context) error {
 	}
 }
 
-// write is the writer: it writes what waits whenever something does, and once more at the end.
+// write is the writer: it writes what waits every so often, and once more at the end.
 func (s *Store) write() {
 	defer close(s.done)
 	var pause time.Duration
@@ -58,7 +64,7 @@ func (s *Store) write() {
 		case err != nil:
 			pause = min(max(2*pause, minPause), maxPause)
 		case more:
-			poke(s.wake)
+			poke(s.hurry)
 			fallthrough
 		default:
 			pause = 0
@@ -66,21 +72,36 @@ func (s *Store) write() {
 	}
 }
 
-// await returns when it is time for the next cycle: when there is something to write or, after a failure, when the
-// pause is over. It reports whether the store is being closed.
+// await returns when it is time for the next cycle: when something waits and the writer has rested, or much waits;
+// after a failure, when the pause is over. It reports whether the store is being closed.
 func (s *Store) await(pause time.Duration) (closing bool) {
-	wake, timer := s.wake, (<-chan time.Time)(nil)
 	if pause > 0 {
-		wake, timer = nil, time.After(pause)
+		_, closing = s.sleep(pause, nil)
+		return closing
 	}
+	if woken, closing := s.sleep(restBetween, s.full); woken {
+		return closing
+	}
+	_, closing = s.sleep(forever, s.wake)
+	return closing
+}
+
+const forever = time.Duration(math.MaxInt64)
+
+// sleep waits for a while, for a word, or for somebody who is in a hurry or closes the store.
+func (s *Store) sleep(d time.Duration, word <-chan struct{}) (woken, closing bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
-	case <-wake:
-	case <-timer:
+	case <-timer.C:
+		return false, false
+	case <-word:
+		return true, false
 	case <-s.hurry:
+		return true, false
 	case <-s.stop:
-		return true
+		return true, true
 	}
-	return false
 }
 
 // cycle writes all that waits, then tidies up a little. It reports whether there is more to tidy up.
@@ -113,6 +134,7 @@ func (s *Store) cycle(last bool) (more bool, err error) {
 
 // flushParts writes what waits for each partition, its epoch first and its position last.
 func (s *Store) flushParts(parts []*part) (err error) {
+	s.saved.Store(0)
 	var all []taken
 	for _, p := range parts {
 		if t, ok := p.take(); ok {

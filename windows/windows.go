@@ -107,13 +107,6 @@ func (w *Window) Holds(t time.Time) bool {
 	return t.UnixMilli()>>w.shift >= w.cell(w.head)
 }
 
-// CloneInto makes to a copy that shares nothing with w, in the memory that to has.
-func (w *Window) CloneInto(to *Window) {
-	entries := append(to.entries[:0], w.entries[w.head:]...)
-	*to = *w
-	to.entries, to.head = entries, 0
-}
-
 // cell returns the cell of the entry at an index.
 func (w *Window) cell(i int) int64 { return w.entries[i].ms() >> w.shift }
 

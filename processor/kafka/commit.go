@@ -23,7 +23,6 @@ const failuresShown = 3
 type publication struct {
 	pair     *pair
 	next     progress
-	changes  []state.Change
 	progress *kgo.Record // The last record of the pair in the changelog.
 }
 
@@ -117,6 +116,7 @@ func (w *worker) progressOf(p *pair, number uint64) progress {
 // heartbeat, and to the changelog every circuit touched, the progress record last.
 func (w *worker) publish(ctx context.Context, pub *publication) {
 	p, b, topics := pub.pair, &w.publisher, &w.loop.config.Topics
+	p.changes = p.changes[:0]
 	w.states(ctx, p)
 	for _, letter := range p.out.letters {
 		b.produce(ctx, w.session, letter)
@@ -126,14 +126,14 @@ func (w *worker) publish(ctx context.Context, pub *publication) {
 	for circuit, value := range p.core.Changes() {
 		r := b.record(topics.Changelog, p.id)
 		r.Key = b.keep(circuit)
-		if value == nil {
+		if value.Forgotten() {
 			tombstone := b.record(topics.State, p.id)
 			tombstone.Key = r.Key
 			b.produce(ctx, w.session, tombstone)
 		} else {
-			r.Value = b.keepBytes(value)
+			r.Value = b.value(value)
 		}
-		pub.changes = append(pub.changes, state.Change{Circuit: circuit, Value: r.Value})
+		p.changes = append(p.changes, state.Change{Circuit: circuit, Value: r.Value})
 		b.produce(ctx, w.session, r)
 	}
 	w.publishRegime(ctx, pub)

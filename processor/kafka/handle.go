@@ -115,7 +115,7 @@ func (w *worker) load(p *pair, circuit string) (full bool, err error) {
 	return false, nil
 }
 
-// step hands a record to the core. A panic there leaves the overlay in doubt: the record is marked, the pair goes back
+// step hands a record to the core. A panic there leaves the circuit in doubt: the record is marked, the pair goes back
 // to its last commit, and when the record comes again it is set aside.
 func (w *worker) step(p *pair, r *kgo.Record, at time.Time, in processor.Input) error {
 	result, panicked := try(p.core, at, in)
@@ -127,6 +127,7 @@ func (w *worker) step(p *pair, r *kgo.Record, at time.Time, in processor.Input) 
 		return nil
 	}
 	w.note(p, r, at, in, result)
+	r.Recycle()
 	return nil
 }
 
@@ -151,6 +152,7 @@ func (w *worker) note(p *pair, r *kgo.Record, at time.Time, in processor.Input, 
 	}
 	if len(result.States) > 0 {
 		p.out.states = append(p.out.states, result.States...)
+		p.out.news = p.out.news || len(result.States) > 1 || result.Known <= 0
 		if in.Outcome != nil {
 			p.out.appended = append(p.out.appended, r.Timestamp)
 		}

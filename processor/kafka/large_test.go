@@ -229,10 +229,10 @@ func TestBombBehindOutcomes(t *testing.T) {
 		r := w.start(nil, nil)
 		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.HalfOpen })
 		w.caughtUp()
+		w.end(r)
 		if got := value(t, r.metrics.records.WithLabelValues(topics.Outcomes, "too_large")); got != 3 {
 			t.Errorf("outcomes too large = %v, want 3", got)
 		}
-		w.end(r)
 		w.check()
 	})
 }

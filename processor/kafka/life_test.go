@@ -3,6 +3,7 @@
 package kafka
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -36,6 +37,34 @@ func TestLife(t *testing.T) {
 		w.Produce(t, good)
 		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.Closed && st.Epoch == 2 })
 		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
+}
+
+// TestBirthsWait counts the transactions while circuits become known one after the other: nobody waits for that news,
+// and a transaction for each would hold up the trip that comes behind it.
+func TestBirthsWait(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		committed := func() float64 { return value(t, r.metrics.transactions.WithLabelValues(committedResult)) }
+		before := committed()
+		for i := range 200 {
+			w.Produce(t, outcome(fmt.Sprintf("case:route-%d:v1", i), schemas.Accepted, "a"))
+			time.Sleep(10 * time.Millisecond)
+		}
+		if got := committed() - before; got < 5 || got > 15 {
+			t.Errorf("%v transactions in 2s in which circuits became known, want one each 200ms", got)
+		}
+		const circuit = "case:route-0:v1"
+		w.Produce(t, outcome(circuit, schemas.MissingEvidence, "b"), outcome(circuit, schemas.MissingEvidence, "c"),
+			outcome(circuit, schemas.MissingEvidence, "d"))
+		sent := time.Now()
+		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.Open })
+		if took := time.Since(sent); took > 50*time.Millisecond {
+			t.Errorf("a trip was published after %v, want at once", took)
+		}
 		w.end(r)
 		w.check()
 	})

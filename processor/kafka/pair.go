@@ -8,6 +8,7 @@ import (
 
 	"github.com/fusebox-project/fusebox/processor"
 	"github.com/fusebox-project/fusebox/schemas"
+	"github.com/fusebox-project/fusebox/state"
 )
 
 // pair is one partition of the work: outcomes partition i and signals partition i, and the circuits that live there.
@@ -39,9 +40,10 @@ type pair struct {
 	known   int      // Circuits known as of the last commit.
 	counted int      // Circuits in memory that the process has counted.
 
-	out    output
-	poison map[poisonKey]poison // Records that are to be set aside when they come again.
-	newest time.Time            // Timestamp of the newest record handled.
+	out     output
+	changes []state.Change       // What the transaction under way leaves in the changelog.
+	poison  map[poisonKey]poison // Records that are to be set aside when they come again.
+	newest  time.Time            // Timestamp of the newest record handled.
 
 	sweeps   time.Time // When idle circuits are looked for next, and in the store.
 	searches time.Time
@@ -68,6 +70,7 @@ type output struct {
 	records    int // Handled since the last commit.
 	known      int // Circuits that became known, less those forgotten.
 	states     []schemas.State
+	news       bool        // Among them is one for which routers wait: not only of circuits that became known.
 	appended   []time.Time // When the outcomes behind those states were appended.
 	letters    []*kgo.Record
 	origins    origins
@@ -87,11 +90,17 @@ func (o *output) empty() bool {
 
 // urgent tells whether something is to be published that must not wait for the commit interval.
 func (o *output) urgent() bool {
-	return len(o.states) > 0 || o.switched != nil || o.heartbeat || len(o.swept) > 0
+	return o.news || o.switched != nil || o.heartbeat
 }
+
+// statesKept is for how many states memory is kept from one transaction to the next.
+const statesKept = 256
 
 // clear empties the output for the next transaction.
 func (o *output) clear() {
+	if cap(o.states) > statesKept {
+		o.states = nil
+	}
 	clear(o.states)
 	clear(o.letters)
 	clear(o.touched)

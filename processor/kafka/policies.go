@@ -113,7 +113,7 @@ func (w *worker) publishRegime(ctx context.Context, pub *publication) {
 	for n, text := range texts {
 		r := b.record(w.loop.config.Topics.Changelog, p.id)
 		r.Key, r.Value = b.keep(policiesKey(n)), text
-		pub.changes = append(pub.changes, state.Change{Circuit: policiesKey(n), Value: text})
+		p.changes = append(p.changes, state.Change{Circuit: policiesKey(n), Value: text})
 		b.produce(ctx, w.session, r)
 	}
 }

@@ -8,13 +8,15 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/fusebox-project/fusebox/processor"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // publisher makes the records of one transaction out of memory that the next one uses again: the client owns a record
 // until its promise is kept, and all promises are kept before a transaction ends.
 type publisher struct {
-	text    []byte         // Keys and values lie in it.
+	text    []byte         // Keys, states and progress lie in it.
+	values  []byte         // The values of circuits, which the store keeps.
 	chunks  [][]kgo.Record // Records lie in them, so that pointers to them stay good.
 	used    int
 	limits  topicSettings // What the topics take, as the session knows it.
@@ -26,6 +28,8 @@ type publisher struct {
 const (
 	chunkSize    = 1024
 	textKeptMost = 32 << 20
+	valuesSize   = 256 << 10 // Values that are made together share one piece of memory,
+	valueRoom    = 2 << 10   // and few are so large that it has to grow.
 )
 
 // reset begins a transaction.
@@ -38,7 +42,7 @@ func (b *publisher) reset() {
 }
 
 // discard leaves the memory to a client that may still hold records of a transaction that never ended.
-func (b *publisher) discard() { b.text, b.chunks, b.used = nil, nil, 0 }
+func (b *publisher) discard() { b.text, b.values, b.chunks, b.used = nil, nil, nil, 0 }
 
 // err returns why a record was not written, or nil.
 func (b *publisher) err() error {
@@ -67,10 +71,14 @@ func (b *publisher) keep(text string) []byte {
 	return b.since(from)
 }
 
-func (b *publisher) keepBytes(text []byte) []byte {
-	from := len(b.text)
-	b.text = append(b.text, text...)
-	return b.since(from)
+// value writes a circuit's value where it may stay: the store takes it over once the transaction is committed.
+func (b *publisher) value(v processor.Value) []byte {
+	if cap(b.values)-len(b.values) < valueRoom {
+		b.values = make([]byte, 0, valuesSize)
+	}
+	from := len(b.values)
+	b.values = v.Append(b.values)
+	return b.values[from:len(b.values):len(b.values)]
 }
 
 // since returns what was appended to the text from a place on.

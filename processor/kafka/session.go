@@ -13,8 +13,8 @@ const (
 	sessionTimeout     = 10 * time.Second
 	heartbeatInterval  = time.Second // Of the group member, not of the partitions.
 	fetchMaxWait       = 250 * time.Millisecond
-	fetchMaxBytes      = 16 << 20 // Of one answer of one broker.
-	fetchPartBytes     = 2 << 20
+	fetchMaxBytes      = 8 << 20 // Of one answer of one broker.
+	fetchPartBytes     = 512 << 10
 	batchMaxBytes      = 64 << 20 // Of one batch once decompressed; what is larger is skipped and named.
 	maxPoll            = 8192     // Records handled between two looks at the clock, about 20 ms of work.
 	maxBuffered        = 200_000
@@ -45,6 +45,7 @@ func (w *worker) open() error {
 		kgo.FetchMaxBytes(fetchMaxBytes),
 		kgo.FetchMaxPartitionBytes(fetchPartBytes),
 		kgo.MaxDecompressBatchBytes(batchMaxBytes),
+		kgo.WithPools(&w.loop.memory),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 

@@ -12,9 +12,10 @@ import (
 func (w *worker) settle(pub *publication) {
 	p, now := pub.pair, time.Now()
 	p.core.Commit()
-	w.loop.store.Save(p.id, pub.changes, state.Position{
+	w.loop.store.Save(p.id, p.changes, state.Position{
 		Offset: pub.progress.Offset + 1, At: now, Progress: pub.progress.Value,
 	})
+	clear(p.changes)
 	w.count(p, now)
 	if p.out.switched != nil {
 		p.policies, p.regimes = p.out.switched, p.core.Regimes()
