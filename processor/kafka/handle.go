@@ -92,6 +92,9 @@ func (w *worker) read(r *kgo.Record, signal bool) (circuit string, err error) {
 			err = fmt.Errorf("panic while it was read: %v", v)
 		}
 	}()
+	if err = w.loop.crashes("read"); err != nil {
+		return "", err
+	}
 	if signal {
 		w.signal, err = schemas.DecodeSignal(r.Key, r.Value)
 		return w.signal.Circuit, err

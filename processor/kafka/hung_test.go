@@ -12,7 +12,7 @@ import (
 )
 
 // TestPitfall12HungOutcomes leaves a transaction of a producer open in the outcomes of a partition that runs: it is not
-// ready and says who holds it, and goes on when it ends.
+// ready, says who holds it and how much lies behind both marks, and goes on when it ends.
 func TestPitfall12HungOutcomes(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		r := w.start(nil, nil)
@@ -29,6 +29,10 @@ func TestPitfall12HungOutcomes(t *testing.T) {
 			w.Produce(t, outcome("case:route:v1", "missing_evidence", fmt.Sprint(i)))
 		}
 		w.until("named", func() bool { return strings.Contains(fmt.Sprint(r.Ready().Degraded), `"rogue"`) })
+		behind := value(t, r.metrics.lagRecords.WithLabelValues("0"))
+		if open := value(t, r.metrics.unstable.WithLabelValues("0")); behind != 5 || open != 5 {
+			t.Errorf("%v outcomes behind, %v of them not to be read, want 5 and 5", behind, open)
+		}
 		if r.Ready().Ready {
 			t.Error("Ready with a backlog that cannot be read, want not ready")
 		}
@@ -37,6 +41,10 @@ func TestPitfall12HungOutcomes(t *testing.T) {
 		}
 		w.ready(r)
 		w.caughtUp()
+		w.until("no lag", func() bool {
+			return value(t, r.metrics.lagRecords.WithLabelValues("0")) == 0 &&
+				value(t, r.metrics.unstable.WithLabelValues("0")) == 0
+		})
 		w.end(r)
 		w.check()
 	})
