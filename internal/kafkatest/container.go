@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Shopify/toxiproxy/v2"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
 	"github.com/testcontainers/testcontainers-go"
@@ -29,7 +30,11 @@ type Broker struct {
 	// Addr is where clients on this machine reach it, before and after a restart.
 	Addr string
 
-	name string // of the container
+	name    string // Of the container.
+	host    string // The address of its published port, which is Addr unless a proxy stands before it.
+	alias   string // Its name among the brokers.
+	between string // The network between the brokers.
+	proxy   *toxiproxy.Proxy
 }
 
 // Kafka is a cluster of such brokers.
@@ -44,29 +49,42 @@ type Kafka struct {
 func Start(t testing.TB) *Kafka {
 	t.Helper()
 	Require(t, "kafka")
-	return startCluster(t, 1)
+	return startCluster(t, 1, false)
 }
 
 // StartThree returns a cluster of three brokers, replication 3 and min.insync.replicas 2. Its need is kafka.
 func StartThree(t testing.TB) *Kafka {
 	t.Helper()
 	Require(t, "kafka")
-	return startCluster(t, 3)
+	return startCluster(t, 3, false)
 }
 
-func startCluster(t testing.TB, size int) *Kafka {
+// StartThreeFragile returns a cluster like that of StartThree, with a proxy before each broker and a network between
+// them that can be cut: see Broker.Slow, Broker.Silence and Broker.CutOff. Its need is kafka.
+func StartThreeFragile(t testing.TB) *Kafka {
+	t.Helper()
+	Require(t, "kafka")
+	return startCluster(t, 3, true)
+}
+
+func startCluster(t testing.TB, size int, fragile bool) *Kafka {
 	t.Helper()
 	withoutReaper()
-	between, err := tcnetwork.New(t.Context())
-	testcontainers.CleanupNetwork(t, between)
-	if err != nil {
-		t.Fatalf("create a network for %d brokers: %v", size, err)
-	}
 	k := &Kafka{Endpoint: Endpoint{replication: int16(size)}}
-	for _, port := range freePorts(t, size) {
+	var networks []string
+	if fragile {
+		networks = []string{newNetwork(t)} // Ports are published by way of this one, so that the other may be cut.
+	}
+	between := newNetwork(t)
+	networks = append(networks, between)
+	for i, port := range freePorts(t, size) {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		b := &Broker{
-			Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+			Addr: addr, host: addr, alias: alias(i), between: between,
 			name: fmt.Sprintf("fusebox-test-kafka-%d-%d", os.Getpid(), port),
+		}
+		if fragile {
+			b.standBehindProxy(t)
 		}
 		k.Brokers, k.Seeds = append(k.Brokers, b), append(k.Seeds, b.Addr)
 	}
@@ -74,7 +92,7 @@ func startCluster(t testing.TB, size int) *Kafka {
 	errs := make([]error, size)
 	var wg sync.WaitGroup
 	for i := range k.Brokers {
-		wg.Go(func() { errs[i] = k.run(t, i, between.Name) })
+		wg.Go(func() { errs[i] = k.run(t, i, networks) })
 	}
 	wg.Wait()
 	for i, err := range errs {
@@ -85,25 +103,43 @@ func startCluster(t testing.TB, size int) *Kafka {
 	return k
 }
 
-// run makes the container of broker i, and sees to it that it is removed, started or not.
-func (k *Kafka) run(t testing.TB, i int, between string) error {
+func newNetwork(t testing.TB) string {
+	t.Helper()
+	made, err := tcnetwork.New(t.Context())
+	testcontainers.CleanupNetwork(t, made)
+	if err != nil {
+		t.Fatalf("create a network for brokers: %v", err)
+	}
+	return made.Name
+}
+
+// run makes the container of broker i, and sees to it that it is removed, started or not. Its name among the brokers is
+// known in the last network alone: they must not find another way where that is cut.
+func (k *Kafka) run(t testing.TB, i int, networks []string) error {
 	b := k.Brokers[i]
-	host, port, err := net.SplitHostPort(b.Addr)
+	host, port, err := net.SplitHostPort(b.host)
 	if err != nil {
 		return err
 	}
 	publish := network.PortMap{network.MustParsePort("9092/tcp"): {{
 		HostIP: netip.MustParseAddr(host), HostPort: port,
 	}}}
-	c, err := testcontainers.Run(t.Context(), Image(),
+	options := []testcontainers.ContainerCustomizer{
 		testcontainers.WithName(b.name),
 		testcontainers.WithEnv(k.settings(i)),
 		testcontainers.WithExposedPorts("9092/tcp"),
 		testcontainers.WithHostConfigModifier(func(hc *container.HostConfig) { hc.PortBindings = publish }),
-		tcnetwork.WithNetworkName([]string{alias(i)}, between),
 		testcontainers.WithWaitStrategy(wait.ForLog("Kafka Server started").
-			WithStartupTimeout(startLimit).WithPollInterval(50*time.Millisecond)),
-	)
+			WithStartupTimeout(startLimit).WithPollInterval(50 * time.Millisecond)),
+	}
+	for _, name := range networks {
+		known := b.alias
+		if name != b.between {
+			known += "-outside"
+		}
+		options = append(options, tcnetwork.WithNetworkName([]string{known}, name))
+	}
+	c, err := testcontainers.Run(t.Context(), Image(), options...)
 	testcontainers.CleanupContainer(t, c, testcontainers.StopTimeout(0))
 	t.Cleanup(func() {
 		if t.Failed() && c != nil {
@@ -149,6 +185,8 @@ func (k *Kafka) settings(i int) map[string]string {
 		// With the defaults a broker that was killed cannot register again for nine seconds.
 		"KAFKA_BROKER_SESSION_TIMEOUT_MS":    "2000",
 		"KAFKA_BROKER_HEARTBEAT_INTERVAL_MS": "500",
+		// With the default a follower that stands still keeps what is written from readers for half a minute.
+		"KAFKA_REPLICA_LAG_TIME_MAX_MS": "5000",
 	}
 }
 

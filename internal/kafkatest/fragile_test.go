@@ -1,0 +1,77 @@
+package kafkatest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/internal/kafkatest"
+)
+
+// TestFragile does to a cluster all that StartThreeFragile is for, and looks whether clients notice.
+func TestFragile(t *testing.T) {
+	k := kafkatest.StartThreeFragile(t)
+	k.Create(t, 1, nil, "in")
+	k.WaitInSync(t)
+	leader := leaderOf(t, k)
+	b := k.Brokers[leader-1]
+	alone := kgo.SeedBrokers(b.Addr)
+	ping := func(limit time.Duration) (time.Duration, error) {
+		client := k.Client(t, alone)
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		began := time.Now()
+		err := client.Ping(ctx)
+		return time.Since(began), err
+	}
+
+	fast := b.Slow(t, 500*time.Millisecond, 0)
+	if took, err := ping(30 * time.Second); err != nil || took < 500*time.Millisecond {
+		t.Errorf("Ping of a slow broker = %v after %v, want none after 500 ms or more", err, took)
+	}
+	fast()
+	speak := b.Silence(t)
+	if _, err := ping(time.Second); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Ping of a silent broker = %v, want %v", err, context.DeadlineExceeded)
+	}
+	speak()
+	if _, err := ping(30 * time.Second); err != nil {
+		t.Errorf("Ping of a broker that is silent no more = %v, want none", err)
+	}
+
+	b.CutOff(t)
+	if _, err := ping(30 * time.Second); err != nil {
+		t.Errorf("Ping of a broker that is cut off from the others = %v, want none", err)
+	}
+	k.Produce(t, &kgo.Record{Topic: "in", Value: []byte("x")}) // Needs two in sync, so another leads now.
+	if now := leaderOf(t, k); now == leader {
+		t.Errorf("broker %d leads still, want another", now)
+	}
+	b.Rejoin(t)
+	k.WaitInSync(t)
+
+	kill, err := b.Killer(t)
+	if err != nil {
+		t.Skip(err)
+	}
+	kill()
+	if _, err := ping(time.Second); err == nil {
+		t.Errorf("Ping of a killed broker = nil, want an error")
+	}
+	b.Start(t)
+	k.WaitInSync(t)
+}
+
+// leaderOf returns the node that leads the one partition of the topic, as the brokers see it that are not cut off.
+func leaderOf(t *testing.T, k *kafkatest.Kafka) int32 {
+	t.Helper()
+	found, err := kadm.NewClient(k.Client(t)).Metadata(t.Context(), "in")
+	if err != nil || len(found.Topics["in"].Partitions) != 1 {
+		t.Fatalf("look for the leader: %v: %v", found.Topics, err)
+	}
+	return found.Topics["in"].Partitions[0].Leader
+}
