@@ -123,6 +123,25 @@ func TestFenced(t *testing.T) {
 	})
 }
 
+// TestFencedByItself answers a join of the group as a broker does that handles it a second time, after the client lost
+// patience with the first: there is no other process, and this one must go on.
+func TestFencedByItself(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		spoiled := w.fake.Fault(kfake.Fault{
+			Keys: []kmsg.Key{kmsg.SyncGroup}, Err: kerr.FencedInstanceID, Count: 1,
+		})
+		r := w.start(nil, nil)
+		w.ready(r)
+		if spoiled.Hits() != 1 {
+			t.Errorf("%d answers were spoiled, want 1", spoiled.Hits())
+		}
+		w.produceAll(0, 5, waves)
+		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
+}
+
 // TestTopics starts without a topic, and with one that has another number of partitions.
 func TestTopics(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {

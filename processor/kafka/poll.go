@@ -45,7 +45,7 @@ func (w *worker) fetchFault(t kgo.FetchTopicPartition) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return nil
 	case errors.Is(err, kerr.FencedInstanceID):
-		return fmt.Errorf("%w: %q", ErrTwice, w.loop.config.Instance)
+		return fmt.Errorf("%w: poll: %w", errRejoin, err)
 	case errors.As(err, &group):
 		w.log.Warn("group membership interrupted", "err", err)
 		if fatal(err) {

@@ -22,8 +22,9 @@ var errRejoin = errors.New("the session begins anew")
 // one stops.
 var ErrTwice = errors.New("another process works under the same instance name")
 
-// fencedLimit is how many times in a row a worker may be fenced before it takes another process to be the reason. A
-// process that was stopped for longer than a transaction may last is fenced once.
+// fencedLimit is how many times within a minute a worker may be fenced before it takes another process to be the
+// reason. A process that was stopped for longer than a transaction may last is fenced once, and so is one whose request
+// to join the group the coordinator was slow to answer: it sends another, and both are handled.
 const fencedLimit = 3
 
 // worker is one member of the group: one goroutine, one session, one transactional id. Everything in it belongs to
@@ -68,7 +69,7 @@ func newWorker(l *Loop, number int) *worker {
 
 // run works until the context ends; then it commits once more. The other context ends when that, too, must be over.
 func (w *worker) run(ctx, hard context.Context) error {
-	pause, fenced := time.Duration(0), 0
+	pause, fenced := time.Duration(0), []time.Time(nil)
 	for {
 		began := time.Now()
 		err := w.live(ctx, hard)
@@ -76,14 +77,16 @@ func (w *worker) run(ctx, hard context.Context) error {
 			return nonFatal(err)
 		}
 		if time.Since(began) > time.Minute {
-			pause, fenced = 0, 0
+			pause = 0
 		}
 		switch {
 		case fatal(err):
 			return fmt.Errorf("worker %s: %w", w.id, err)
 		case isFenced(err):
-			if fenced++; fenced == fencedLimit {
-				return fmt.Errorf("worker %s: fenced %d times within a minute: %w: %w", w.id, fenced, ErrTwice, err)
+			fenced = append(fenced[max(0, len(fenced)-fencedLimit+1):], time.Now())
+			if len(fenced) == fencedLimit && time.Since(fenced[0]) < time.Minute {
+				return fmt.Errorf("worker %s: fenced %d times within a minute: %w: %w",
+					w.id, fencedLimit, ErrTwice, err)
 			}
 		}
 		w.log.Warn("session begins anew", "err", err, "in", pause)
@@ -276,9 +279,10 @@ func nonFatal(err error) error {
 	return err
 }
 
-// isFenced tells whether a broker takes this worker's transactional id to be somebody else's.
+// isFenced tells whether a broker takes this worker's transactional id, or its name in the group, to be somebody
+// else's.
 func isFenced(err error) bool {
-	for _, e := range []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch} {
+	for _, e := range []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.FencedInstanceID} {
 		if errors.Is(err, e) {
 			return true
 		}
