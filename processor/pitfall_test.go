@@ -123,6 +123,36 @@ func TestPitfall32CountsBeforeTheyAreCleared(t *testing.T) {
 	}
 }
 
+// TestPitfall28Streaks lets much time pass between failures in a row, and neutral outcomes come: the row goes on. A
+// success alone ends it.
+func TestPitfall28Streaks(t *testing.T) {
+	r := newRig(t, `version: 1
+defaults: {window: 1s, idle_after: 720h}
+policies: [{name: p, match: ["*"], rules: [{name: s, type: consecutive, threshold: 3}]}]`)
+	r.outcomes(0, schemas.InvalidContract, schemas.InvalidContract, schemas.Accepted, schemas.TransportFailure)
+	r.outcomes(10*time.Hour, schemas.Cancelled, schemas.EvaluatorError, "made_up")
+	if got := r.outcomes(20*time.Hour, schemas.InvalidContract); got.Tripped != nil {
+		t.Errorf("tripped for %+v after two in a row", got.Tripped)
+	}
+	got := r.outcomes(200*time.Hour, schemas.MissingEvidence)
+	if got.Tripped == nil || got.Tripped.Observed != 3 || got.Tripped.Since != t0 {
+		t.Errorf("the third in a row did %+v, want a trip for three since the first of them", got.Tripped)
+	}
+}
+
+// TestPitfall30AfterSilence lets the first outcome after a long silence be a failure, under a policy that says nothing
+// of a least throughput: it is one of one, and no rate.
+func TestPitfall30AfterSilence(t *testing.T) {
+	r := newRig(t, `version: 1
+policies: [{name: p, match: ["*"], rules: [{name: r, type: ratio, threshold: 0.01}]}]`)
+	for range 1000 {
+		r.outcomes(0, schemas.Accepted)
+	}
+	if got := r.outcomes(12*time.Hour, schemas.InvalidContract); got.Tripped != nil || got.Why != processor.Counted {
+		t.Errorf("the first failure after silence did %+v, want it counted and nothing else", got)
+	}
+}
+
 // TestPitfall31TheClock steps back and forth: no record from the past or the future holds a window up.
 func TestPitfall31TheClock(t *testing.T) {
 	r := newRig(t, plain)
@@ -205,6 +235,50 @@ func TestPitfall39And40RetryAfter(t *testing.T) {
 	var o schemas.Outcome
 	if err := schemas.DecodeOutcome([]byte("c"), []byte(`{"kind":"accepted","retry_after_ms":-1}`), &o); err == nil {
 		t.Error("a negative retry_after_ms passed the decoder")
+	}
+}
+
+// TestPitfall38Reasons sends outcomes whose free text is a prompt with a key in it: nothing that is published of the
+// trip, or kept of the circuit, has a word of it.
+func TestPitfall38Reasons(t *testing.T) {
+	const secret = "sk-live-0123456789"
+	r := newRig(t, plain)
+	var result processor.Result
+	for range 2 {
+		result = r.outcome(0, schemas.Outcome{Kind: schemas.InvalidContract, Reason: "asked with " + secret})
+	}
+	if len(result.States) != 1 || result.States[0].Cause == nil {
+		t.Fatalf("published %+v, want a trip", result.States)
+	}
+	if text := string(schemas.AppendState(nil, &result.States[0])); strings.Contains(text, secret) {
+		t.Errorf("published %s with the text of an outcome", text)
+	}
+	for circuit, value := range r.values() {
+		if strings.Contains(string(value), secret) {
+			t.Errorf("the value of %s holds the text of an outcome", circuit)
+		}
+	}
+}
+
+// TestPitfall41OneCounterEach sends many failures of one kind and few of another: each rule counts its own.
+func TestPitfall41OneCounterEach(t *testing.T) {
+	r := newRig(t, `version: 1
+policies:
+- name: p
+  match: ["*"]
+  rules:
+  - {name: timeouts, type: count, kinds: [transport_failure], threshold: 12}
+  - {name: auth, type: count, kinds: [policy_rejection], threshold: 3}
+  - {name: in-a-row, type: consecutive, kinds: [policy_rejection], threshold: 3}`)
+	for range 10 {
+		r.outcomes(0, schemas.TransportFailure)
+	}
+	r.outcomes(0, schemas.PolicyRejection, schemas.TransportFailure)
+	if got := r.outcomes(0, schemas.PolicyRejection); got.Tripped != nil {
+		t.Errorf("tripped for %+v: eleven of one kind and two of the other", got.Tripped)
+	}
+	if got := r.outcomes(0, schemas.PolicyRejection).Tripped; got == nil || got.Rule != "auth" || got.Observed != 3 {
+		t.Errorf("the third of its kind did %+v, want its own rule, for three", got)
 	}
 }
 
