@@ -167,26 +167,3 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
-
-// TestNamedTests wants the tests that design.md names.
-func TestNamedTests(t *testing.T) {
-	var sources strings.Builder
-	for _, pattern := range []string{"../state/*_test.go", "../windows/*_test.go"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			sources.WriteString(read(t, name))
-		}
-	}
-	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(read(t, "design.md"), -1)
-	if len(named) == 0 {
-		t.Fatal("design.md names no test")
-	}
-	for _, n := range named {
-		if !strings.Contains(sources.String(), "func "+n[1]+"(") {
-			t.Errorf("design.md names %s, which is in neither state nor windows", n[1])
-		}
-	}
-}

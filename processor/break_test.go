@@ -31,7 +31,7 @@ func trip(t *testing.T, policy, circuit string, resets int) time.Duration {
 }
 
 // TestJitter checks that breaks differ by circuit and by epoch, within bounds and never above the limit, and that they
-// are the same whenever the same records come again. (PITFALLS 34.)
+// are the same whenever the same records come again. Pitfall 34: not every break ends at the same instant.
 func TestJitter(t *testing.T) {
 	byCircuit, byEpoch, capped := map[time.Duration]int{}, map[time.Duration]int{}, 0
 	for i := range 200 {

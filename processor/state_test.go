@@ -55,7 +55,8 @@ func TestStateDerives(t *testing.T) {
 	}
 }
 
-// TestRamp follows a recovery: shares in order, until each has had its time, and none after any change.
+// TestRamp follows a recovery: shares in order, until each has had its time, and none after any change. Pitfall 34: not
+// all traffic is back at once.
 func TestRamp(t *testing.T) {
 	r := newRig(t, ramped)
 	r.outcomes(0, schemas.InvalidContract, schemas.InvalidContract)

@@ -144,7 +144,8 @@ func TestKeyAgainstTheRules(t *testing.T) {
 	}
 }
 
-// No text of a record gets into a fault, whatever field it stands in: it may be a prompt in the wrong place.
+// No text of a record gets into a fault, whatever field it stands in: it may be a prompt in the wrong place. Pitfall
+// 38: nor may a key.
 func TestFaultsQuoteNothing(t *testing.T) {
 	secret := strings.Repeat("secret ", 100)
 	for _, member := range []string{

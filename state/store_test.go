@@ -193,6 +193,7 @@ func TestALargeValueIsKept(t *testing.T) {
 	}
 }
 
+// Pitfall 33: no callback runs under a lock.
 func TestEachStopsAtAnErrorAndMayCallTheStore(t *testing.T) {
 	s := open(t, t.TempDir(), state.Options{})
 	s.Save(0, []state.Change{set("a", "1"), set("b", "2")}, at(1))

@@ -117,6 +117,7 @@ func readTexts(tree fs.FS) ([]text, error) {
 	return texts, err
 }
 
+// Pitfall 33: the core has no locks.
 func TestProject(t *testing.T) {
 	faults, err := inspect(os.DirFS("../.."))
 	if err != nil {

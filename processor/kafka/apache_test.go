@@ -10,6 +10,7 @@ import (
 
 // TestApacheKafka ends a processor at each point of a transaction and starts it again, on Apache Kafka itself: static
 // members, append times of the broker, transactions as it runs them. A second processor comes and goes meanwhile.
+// Pitfall 22: append times and replication are the broker's own.
 func TestApacheKafka(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

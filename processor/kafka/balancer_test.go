@@ -69,7 +69,8 @@ func clone(owned map[string][]int32) map[string][]int32 {
 }
 
 // TestBalancer lets members come and go at random. In every generation each member has the same partitions of both
-// topics and no partition has two owners; when nothing has to be given up any more, every pair has one.
+// topics and no partition has two owners; when nothing has to be given up any more, every pair has one. Pitfall 11:
+// both halves of a pair move together.
 func TestBalancer(t *testing.T) {
 	topics := TopicsWithPrefix("t.")
 	for seed := range uint64(200) {

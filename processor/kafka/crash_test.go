@@ -78,7 +78,7 @@ policies:
 `
 
 // TestMisrouted lets a producer use a partitioner of its own, and ends the process between two forwards, and after
-// their acknowledgement, before the offsets that cover them are committed.
+// their acknowledgement, before the offsets that cover them are committed. Pitfall 13: a partitioner of its own.
 func TestMisrouted(t *testing.T) {
 	for _, point := range []string{"", "forward", "after forwards"} {
 		t.Run("crash "+point, func(t *testing.T) {
@@ -107,7 +107,8 @@ func TestMisrouted(t *testing.T) {
 }
 
 // TestMisroutedBetween lets the receiver of forwards commit them, and stop, after their sender has died and before it
-// sends them again: that they were handled stands in the receiver's progress record.
+// sends them again: that they were handled stands in the receiver's progress record. Pitfall 13: a forward that comes
+// twice.
 func TestMisroutedBetween(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {
 		w.policies = policies(t, restlessText)
@@ -134,7 +135,7 @@ func TestMisroutedBetween(t *testing.T) {
 }
 
 // TestForwardRefused lets a broker refuse some forwards for good: the worker begins anew from what is committed, and
-// what it sends again is counted once.
+// what it sends again is counted once. Pitfall 13: a gap among forwards.
 func TestForwardRefused(t *testing.T) {
 	inWorld(t, 3, func(t *testing.T, w *world) {
 		w.policies = policies(t, restlessText)

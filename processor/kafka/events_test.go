@@ -8,7 +8,7 @@ import (
 )
 
 // TestKeep tells a worker of two generations of the group, of which the client's callbacks told it nothing: it keeps
-// the pairs that are still its own alone.
+// the pairs that are still its own alone. Pitfall 11: what the callbacks do not tell is no worker's.
 func TestKeep(t *testing.T) {
 	names := TopicsWithPrefix("t.")
 	l, err := New(Config{

@@ -17,7 +17,7 @@ import (
 )
 
 // TestIdleEvicted takes an idle member out of its group while it is about to commit nothing but heartbeats: that
-// transaction carries offsets too, and is refused.
+// transaction carries offsets too, and is refused. Pitfall 1: a transaction without an offset commit fences nobody.
 func TestIdleEvicted(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		evictions := 0
@@ -44,7 +44,7 @@ func TestIdleEvicted(t *testing.T) {
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // TestHungTransaction leaves a transaction of somebody else open in the changelog: a restore says who holds it, and
-// goes on when it ends.
+// goes on when it ends. Pitfall 8: it reads to the high watermark. Pitfall 12: it names the producer.
 func TestHungTransaction(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		rogue := w.Client(t, kgo.TransactionalID("rogue"), kgo.TransactionTimeout(2*time.Minute))
@@ -69,7 +69,7 @@ func TestHungTransaction(t *testing.T) {
 }
 
 // TestDeletedTopic deletes the transitions between two transactions: the processor stops within bounded time and says
-// which topic is gone.
+// which topic is gone. Pitfall 14: nothing waits for ever.
 func TestDeletedTopic(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		r := w.start(nil, nil)

@@ -172,7 +172,7 @@ func (w *world) bomb(topic string) {
 }
 
 // TestBomb ends a topic with a batch that is too large to be unpacked, before and after a restart: it is set aside once
-// and passed, and what waits for the end of the topic goes on.
+// and passed, and what waits for the end of the topic goes on. Pitfall 14: it is bounded, named, and no loop.
 func TestBomb(t *testing.T) {
 	for _, topic := range []string{topics.Outcomes, topics.Signals} {
 		t.Run(topic, func(t *testing.T) {
@@ -217,6 +217,7 @@ func TestBomb(t *testing.T) {
 }
 
 // TestBombBehindOutcomes lets a claim wait on the end of the outcomes where that is a batch that cannot be unpacked.
+// Pitfall 14: it holds up no signal.
 func TestBombBehindOutcomes(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		const circuit = "case:route:v1"

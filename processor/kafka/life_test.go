@@ -11,6 +11,7 @@ import (
 )
 
 // TestLife follows one circuit: it goes bad, opens, refuses, is probed by the one router that got the lease, recovers.
+// Pitfall 34: of two that ask at once one probes.
 func TestLife(t *testing.T) {
 	inWorld(t, 4, func(t *testing.T, w *world) {
 		r := w.start(nil, nil)

@@ -22,6 +22,7 @@ import (
 )
 
 // TestExpiredOffsets deletes the group's offsets between two lives: the second goes on from the progress records.
+// Pitfall 5: it does not begin at the start again.
 func TestExpiredOffsets(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {
 		first := w.start(nil, nil)
@@ -87,7 +88,8 @@ func TestOffsetsDiffer(t *testing.T) {
 	})
 }
 
-// TestTwice starts two processes of one name: the older one stops and says why.
+// TestTwice starts two processes of one name: the older one stops and says why. Pitfall 10: two processes of one id do
+// not take turns.
 func TestTwice(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {
 		first := w.start(nil, nil)
@@ -105,7 +107,7 @@ func TestTwice(t *testing.T) {
 }
 
 // TestFenced takes the transactional id over once, as happens after a transaction that lasted too long: the worker
-// begins anew.
+// begins anew. Pitfall 10: fenced once is nobody else.
 func TestFenced(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {
 		r := w.start(nil, nil)
@@ -230,8 +232,8 @@ func TestHeartbeats(t *testing.T) {
 }
 
 // TestSeries lets a circuit live a whole life and counts its series as Prometheus stores them, a native histogram as
-// one.
-// All six states are among them, 0 for those that it is not in.
+// one. All six states are among them, 0 for those that it is not in. Pitfall 37: circuits beyond the limit share their
+// series.
 func TestSeries(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		r := w.start(func(c *Config) { c.MetricsMaxCircuits = 2 }, nil)

@@ -18,7 +18,8 @@ policies: [{name: p, match: ["*"], rules: [{name: r, type: count, threshold: 3, 
 )
 
 // TestPoliciesThatCameBack stops the processor between policies: what the second took away does not come back with the
-// third, though no record came under the second, and no memory of it is left but the changelog's.
+// third, though no record came under the second, and no memory of it is left but the changelog's. Pitfall 35: a rule
+// that was gone begins empty, wherever the circuit was meanwhile.
 func TestPoliciesThatCameBack(t *testing.T) {
 	for name, wiped := range map[string]bool{"store kept": false, "store wiped": true} {
 		t.Run(name, func(t *testing.T) {

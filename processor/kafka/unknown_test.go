@@ -13,7 +13,8 @@ import (
 )
 
 // TestCommitUnknown spoils the end of a transaction in each way: it took effect or not, and the answer was an error or
-// none. Whatever the client is told, every outcome counts once.
+// none. Whatever the client is told, every outcome counts once. Pitfall 2: an End without a commit is no proof of an
+// abort.
 func TestCommitUnknown(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -55,7 +56,8 @@ func TestCommitUnknown(t *testing.T) {
 }
 
 // TestRebalance lets a second process join while the first works, and takes a member out of the group between the
-// produce of a transaction and its end.
+// produce of a transaction and its end. Pitfall 1: the member that was taken out commits nothing. Pitfall 7: it ends
+// nothing inside the rebalance.
 func TestRebalance(t *testing.T) {
 	inWorld(t, 4, func(t *testing.T, w *world) {
 		var evict atomic.Bool
