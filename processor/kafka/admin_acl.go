@@ -2,7 +2,7 @@ package kafka
 
 // ACL is a right that a part of a system with Fusebox in it needs of the brokers.
 type ACL struct {
-	Part       string   `json:"part"`     // processor, producer, router or operator.
+	Part       string   `json:"part"`     // processor, producer, router, operator, repair or bench.
 	Resource   string   `json:"resource"` // topic, group or transactional-id.
 	Name       string   `json:"name"`
 	Prefixed   bool     `json:"prefixed,omitempty"` // Name is a prefix.
@@ -40,5 +40,14 @@ func ACLs(topics Topics, group string) []ACL {
 		topic("operator", topics.Transitions, "Create", "DescribeConfigs", "Read"),
 		topic("operator", topics.Changelog, "Create", "DescribeConfigs", "Read"),
 		topic("operator", topics.DeadLetters, "Create", "DescribeConfigs", "Read"),
+
+		topic("repair", topics.Outcomes, "Read"),
+		topic("repair", topics.Signals, "Read"),
+		topic("repair", topics.State, "Describe"),
+		topic("repair", topics.Transitions, "Describe"),
+		topic("repair", topics.Changelog, "Read", "Write"),
+		topic("repair", topics.DeadLetters, "Describe"),
+		{Part: "repair", Resource: "group", Name: group, Operations: []string{"Read"}},
+		{Part: "repair", Resource: "transactional-id", Name: repairID(group), Operations: []string{"Write"}},
 	}
 }

@@ -199,6 +199,9 @@ func TestACLsNameEveryTopicAndTheGroup(t *testing.T) {
 		{"router", "topic", names.Signals, "Write"},
 		{"operator", "topic", names.Signals, "Write"},
 		{"operator", "topic", names.Changelog, "DescribeConfigs"},
+		{"repair", "topic", names.Changelog, "Write"},
+		{"repair", "group", "fusebox", "Read"},
+		{"repair", "transactional-id", "fusebox-repair", "Write"},
 	} {
 		if !has(need[0], need[1], need[2], need[3]) {
 			t.Errorf("ACLs do not let the %s %s on %s %s", need[0], need[3], need[1], need[2])

@@ -16,49 +16,26 @@ var errLost = errors.New("the topic has lost records")
 // group has none, as they expired, the progress record is right: starting over would count everything twice. Where
 // there is neither, the pair begins at the start of its topics.
 func (l *Loop) agree(ctx context.Context, partition int32, base *progress, found bool, group committed) error {
-	if found && base.Partitions != l.cluster.partitions {
-		return fmt.Errorf("%w: they had %d partitions and have %d; `fusebox topics check` says what to do",
-			ErrTopics, base.Partitions, l.cluster.partitions)
+	how, recreated, err := l.cluster.relate(base, found, group)
+	if err != nil {
+		return err
 	}
-	if !found {
-		*base = progress{
-			Outcomes: inputPosition{l.cluster.topicIDs[l.config.Topics.Outcomes], -1},
-			Signals:  inputPosition{l.cluster.topicIDs[l.config.Topics.Signals], -1},
-		}
+	for _, topic := range recreated {
+		l.log.Error("an input topic was deleted and created again: it is read from its start", "topic", topic)
 	}
-	recreated := false
-	for _, in := range []struct {
-		topic string
-		at    *inputPosition
-	}{{l.config.Topics.Outcomes, &base.Outcomes}, {l.config.Topics.Signals, &base.Signals}} {
-		if id := l.cluster.topicIDs[in.topic]; in.at.TopicID != id {
-			l.log.Error("an input topic was deleted and created again: it is read from its start", "topic", in.topic)
-			*in.at, recreated = inputPosition{id, -1}, true
-		}
-	}
-	switch {
-	case group.none() && found && !recreated:
+	switch how {
+	case Expired:
 		l.metrics.expired.Inc()
 		l.log.Error("the group has no offsets: the partition goes on from its progress record", "partition", partition,
 			"outcomes", base.Outcomes.Next, "signals", base.Signals.Next)
-	case recreated || group.none():
-	case group.outcomes != base.Outcomes.Next || group.signals != base.Signals.Next:
-		return l.differ(partition, base, group)
+	case Differs:
+		command := fmt.Sprintf("fusebox topics repair --partition %d", partition)
+		return fmt.Errorf("partition %d: %w: %s; `%s` says what follows from taking the one or the other, and "+
+			"`%s --take progress` or `%s --take group` takes it",
+			partition, errDiffer, differing(base, found, group), command, command, command)
 	}
 	return errors.Join(l.bound(ctx, partition, l.config.Topics.Outcomes, &base.Outcomes),
 		l.bound(ctx, partition, l.config.Topics.Signals, &base.Signals))
-}
-
-// differ says where both stand, and what can be done.
-func (l *Loop) differ(partition int32, base *progress, group committed) error {
-	t := l.config.Topics
-	return fmt.Errorf("partition %d: %w: the changelog is at outcomes %d and signals %d, the group at %d and %d; "+
-		"stop all instances, then either run `kafka-consumer-groups.sh --bootstrap-server $FUSEBOX_BROKERS "+
-		"--group %s --delete-offsets --topic %s --topic %s`: it goes on from the changelog, and counts nothing twice; "+
-		"or do so, delete %s too and run `fusebox topics create`: all circuits begin anew, from the start of the "+
-		"inputs",
-		partition, errDiffer, base.Outcomes.Next, base.Signals.Next, group.outcomes, group.signals,
-		l.config.Group, t.Outcomes, t.Signals, t.Changelog)
 }
 
 // bound brings a position into its log: to the start where there is none yet, or where the log has lost what was to
@@ -86,17 +63,7 @@ func (l *Loop) bound(ctx context.Context, partition int32, topic string, at *inp
 	return nil
 }
 
-// span returns where the log of a partition begins and ends.
+// span returns where the log of a partition begins and ends. It waits for an answer, and says so.
 func (l *Loop) span(ctx context.Context, partition int32, topic string) (start, end int64, err error) {
-	one := []int32{partition}
-	starts, err := again(ctx, l.trouble(partition), func() (map[int32]int64, error) {
-		return l.cluster.starts(ctx, topic, one)
-	})
-	if err != nil {
-		return 0, 0, err
-	}
-	ends, err := again(ctx, l.trouble(partition), func() (map[int32]int64, error) {
-		return l.cluster.ends(ctx, topic, one, false)
-	})
-	return starts[partition], ends[partition], err
+	return l.cluster.span(ctx, l.trouble(partition), topic, partition)
 }

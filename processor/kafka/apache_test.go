@@ -46,5 +46,30 @@ func TestApacheKafka(t *testing.T) {
 	w.ready(first)
 	w.end(first)
 	w.check()
+	w.repairs(two)
 	t.Logf("transactions: %s", fmt.Sprint(value(t, first.metrics.transactions.WithLabelValues(committedResult))))
+}
+
+// repairs moves the group's offsets of one partition back. A processor refuses it and works on the others; the repair
+// runs beside it, and it goes on with nothing counted twice.
+func (w *world) repairs(change func(*Config)) {
+	w.t.Helper()
+	w.setOffsets(0, 0)
+	r := w.start(change, nil)
+	w.refusal(r)
+	repair := w.openRepair()
+	all := w.standings(repair)
+	for _, s := range all {
+		if s.Relation.Starts() != (s.Partition != 0) {
+			w.t.Errorf("Standings has %+v, want partition 0 alone to differ", s)
+		}
+	}
+	if err := repair.Take(w.t.Context(), TakeProgress, all[:1]); err != nil {
+		w.t.Fatalf("Take(progress): %v", err)
+	}
+	w.produceAll(100, 9, waves)
+	w.ready(r)
+	w.caughtUp()
+	w.end(r)
+	w.check()
 }

@@ -15,7 +15,7 @@ type catchUp struct {
 	loop      *Loop
 	partition int32
 	end       int64
-	reader    changelogReader
+	reader    logReader
 
 	changes  []state.Change
 	progress []byte // The newest progress record.

@@ -145,6 +145,19 @@ func (k *cluster) starts(ctx context.Context, topic string, partitions []int32) 
 	return k.list(ctx, topic, partitions, -2, false)
 }
 
+// span returns where the log of a partition begins and ends. What may pass it asks again, and tells.
+func (k *cluster) span(ctx context.Context, tell func(error), topic string, partition int32) (
+	start, end int64, err error,
+) {
+	one := []int32{partition}
+	starts, err := again(ctx, tell, func() (map[int32]int64, error) { return k.starts(ctx, topic, one) })
+	if err != nil {
+		return 0, 0, err
+	}
+	ends, err := again(ctx, tell, func() (map[int32]int64, error) { return k.ends(ctx, topic, one, false) })
+	return starts[partition], ends[partition], err
+}
+
 // list asks the leaders of partitions for an offset: -1 stands for the end, -2 for the start.
 func (k *cluster) list(ctx context.Context, topic string, partitions []int32, which int64, stable bool) (
 	map[int32]int64, error,

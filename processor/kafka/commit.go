@@ -171,21 +171,31 @@ func (w *worker) end(ctx context.Context, batch []publication) (committed bool, 
 }
 
 func (w *worker) offsetsOf(batch []publication) []kmsg.TxnOffsetCommitRequestTopic {
-	topics := w.loop.config.Topics
-	outcomes, signals := kmsg.NewTxnOffsetCommitRequestTopic(), kmsg.NewTxnOffsetCommitRequestTopic()
-	outcomes.Topic, outcomes.TopicID = topics.Outcomes, w.loop.cluster.rawIDs[topics.Outcomes]
-	signals.Topic, signals.TopicID = topics.Signals, w.loop.cluster.rawIDs[topics.Signals]
+	offsets := w.loop.cluster.newOffsets()
 	for _, pub := range batch {
-		stamp := pub.next.stamp()
-		add := func(t *kmsg.TxnOffsetCommitRequestTopic, offset int64) {
-			part := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-			part.Partition, part.Offset, part.LeaderEpoch, part.Metadata = pub.pair.id, offset, -1, &stamp
-			t.Partitions = append(t.Partitions, part)
-		}
-		add(&outcomes, pub.next.Outcomes.Next)
-		add(&signals, pub.next.Signals.Next)
+		offsets.add(pub.pair.id, &pub.next)
 	}
-	return []kmsg.TxnOffsetCommitRequestTopic{outcomes, signals}
+	return offsets
+}
+
+// txnOffsets are the group's offsets of outcomes and signals, as a transaction commits them.
+type txnOffsets []kmsg.TxnOffsetCommitRequestTopic
+
+func (k *cluster) newOffsets() txnOffsets {
+	outcomes, signals := kmsg.NewTxnOffsetCommitRequestTopic(), kmsg.NewTxnOffsetCommitRequestTopic()
+	outcomes.Topic, outcomes.TopicID = k.topics.Outcomes, k.rawIDs[k.topics.Outcomes]
+	signals.Topic, signals.TopicID = k.topics.Signals, k.rawIDs[k.topics.Signals]
+	return txnOffsets{outcomes, signals}
+}
+
+// add takes in what a progress record says of its partition.
+func (o txnOffsets) add(partition int32, next *progress) {
+	stamp := next.stamp()
+	for i, at := range []int64{next.Outcomes.Next, next.Signals.Next} {
+		part := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+		part.Partition, part.Offset, part.LeaderEpoch, part.Metadata = partition, at, -1, &stamp
+		o[i].Partitions = append(o[i].Partitions, part)
+	}
 }
 
 // abort ends a transaction that must not commit, and takes the pairs back to their last commits. Nothing has asked for

@@ -49,45 +49,6 @@ func TestExpiredOffsets(t *testing.T) {
 	})
 }
 
-// TestOffsetsDiffer moves the group's offsets between two lives: the partition does not start and says why. What it
-// says to do then helps.
-func TestOffsetsDiffer(t *testing.T) {
-	inWorld(t, 1, func(t *testing.T, w *world) {
-		first := w.start(nil, nil)
-		w.ready(first)
-		w.produceAll(0, 5, waves)
-		w.caughtUp()
-		w.end(first)
-		admin := kadm.NewClient(w.Client(t))
-		offsets := kadm.Offsets{}
-		offsets.AddOffset(topics.Outcomes, 0, 2, -1)
-		if err := admin.CommitAllOffsets(context.Background(), group, offsets); err != nil {
-			t.Fatalf("CommitAllOffsets: %v", err)
-		}
-		second := w.start(nil, nil)
-		w.until("refused", func() bool {
-			missing := fmt.Sprint(second.Ready().Missing)
-			return strings.Contains(missing, "refused") && strings.Contains(missing, "--delete-offsets")
-		})
-		if second.Ready().Ready {
-			t.Error("Ready is true with a partition that does not start")
-		}
-		w.end(second)
-		gone := kadm.TopicsSet{}
-		gone.Add(topics.Outcomes, 0)
-		gone.Add(topics.Signals, 0)
-		if _, err := admin.DeleteOffsets(context.Background(), group, gone); err != nil {
-			t.Fatalf("DeleteOffsets: %v", err)
-		}
-		third := w.start(nil, nil)
-		w.ready(third)
-		w.produceAll(1, 5, waves)
-		w.caughtUp()
-		w.end(third)
-		w.check()
-	})
-}
-
 // TestTwice starts two processes of one name: the older one stops and says why. Pitfall 10: two processes of one id do
 // not take turns.
 func TestTwice(t *testing.T) {

@@ -107,7 +107,7 @@ func (l *Loop) readChangelog(ctx context.Context, partition int32) error {
 		return err
 	}
 	c := catchUp{loop: l, partition: partition, end: end,
-		reader: changelogReader{cluster: l.cluster, partition: partition, position: from}}
+		reader: logReader{cluster: l.cluster, topic: l.config.Topics.Changelog, partition: partition, position: from}}
 	return c.run(ctx)
 }
 

@@ -1,0 +1,146 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// WatchTime is how long Take watches the partitions first where the group has members: whoever works on one publishes
+// a heartbeat within it, and with it an offset.
+const WatchTime = beatEvery + 2*time.Second
+
+// Take makes partitions agree that differ: in one transaction it writes the offsets of one side into the group and into
+// a new progress record each. All is written or nothing, and nothing where a partition is not any more as it was when
+// the standings were taken. Instances need not be stopped: one that has such a partition does not work on it, and tries
+// it again within seconds.
+func (r *Repair) Take(ctx context.Context, side Side, chosen []Standing) error {
+	for _, s := range chosen {
+		switch choice, ok := s.Choice(side); {
+		case !ok:
+			return fmt.Errorf("partition %d: there is nothing to take: %s", s.Partition, s.Says)
+		case choice.Problem != "":
+			return fmt.Errorf("partition %d cannot take %s: %s", s.Partition, side, choice.Problem)
+		}
+	}
+	if err := r.watch(ctx); err != nil {
+		return err
+	}
+	now, err := r.Standings(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range chosen {
+		if n := now[s.Partition]; n.Relation != Differs || n.group != s.group || n.base.stamp() != s.base.stamp() {
+			return fmt.Errorf("partition %d has moved meanwhile: nothing was written: %s", s.Partition, n.Says)
+		}
+	}
+	return r.write(ctx, side, chosen)
+}
+
+// watch waits for WatchTime where the group has members.
+func (r *Repair) watch(ctx context.Context) error {
+	members, err := r.Members(ctx)
+	if err != nil || len(members) == 0 {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(WatchTime):
+		return nil
+	}
+}
+
+// repairID is the transactional id of a group's repairs: one for all, so that of two at once the first is fenced.
+func repairID(group string) string { return group + "-repair" }
+
+// write is the transaction.
+func (r *Repair) write(ctx context.Context, side Side, chosen []Standing) error {
+	id := repairID(r.cluster.group)
+	client, err := kgo.NewClient(append(slices.Clone(r.client),
+		kgo.TransactionalID(id), kgo.TransactionTimeout(transactionTimeout),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))...)
+	if err != nil {
+		return fmt.Errorf("make the Kafka client: %w", err)
+	}
+	defer client.Close()
+	if err := client.BeginTransaction(); err != nil {
+		return fmt.Errorf("begin a transaction: %w", err)
+	}
+	var records []*kgo.Record
+	offsets := r.cluster.newOffsets()
+	for i := range chosen {
+		next := r.next(&chosen[i], side, id)
+		offsets.add(chosen[i].Partition, &next)
+		records = append(records, &kgo.Record{
+			Topic: r.cluster.topics.Changelog, Partition: chosen[i].Partition,
+			Key: []byte(progressKey), Value: next.append(nil),
+		})
+	}
+	err = client.ProduceSync(ctx, records...).FirstErr()
+	if err == nil {
+		err = r.commitOffsets(ctx, client, id, offsets)
+	}
+	if err != nil {
+		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
+	}
+	if err := client.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		return fmt.Errorf("whether it was written is not known, `fusebox topics repair` shows it: %w", err)
+	}
+	return nil
+}
+
+// next returns the progress record that lets a partition go on from a side.
+func (r *Repair) next(s *Standing, side Side, writer string) progress {
+	choice, _ := s.Choice(side)
+	theirs, _, _ := strings.Cut(s.group.stamp, " ")
+	number, _ := strconv.ParseUint(theirs, 10, 64) // 0 where somebody else has set the offsets.
+	next := s.base
+	next.Schema, next.Partitions = progressSchema, r.cluster.partitions
+	next.Outcomes.Next, next.Signals.Next = choice.From.Outcomes, choice.From.Signals
+	next.Number, next.Writer = max(number, s.base.Number)+1, writer
+	return next
+}
+
+// commitOffsets makes the group's offsets part of the transaction. It is no member of the group: a broker takes offsets
+// in a transaction from anybody, as it did before transactions knew of members.
+func (r *Repair) commitOffsets(ctx context.Context, client *kgo.Client, id string, offsets txnOffsets) error {
+	producer, epoch, err := client.ProducerID(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the producer id of %s: %w", id, err)
+	}
+	add := kmsg.NewPtrAddOffsetsToTxnRequest()
+	add.TransactionalID, add.ProducerID, add.ProducerEpoch, add.Group = id, producer, epoch, r.cluster.group
+	added, err := add.RequestWith(ctx, client)
+	if err == nil {
+		err = kerr.ErrorForCode(added.ErrorCode)
+	}
+	if err != nil {
+		return fmt.Errorf("take group %s into the transaction: %w", r.cluster.group, err)
+	}
+	commit := kmsg.NewPtrTxnOffsetCommitRequest()
+	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch = id, producer, epoch
+	commit.Group, commit.Generation, commit.Topics = r.cluster.group, -1, offsets
+	committed, err := commit.RequestWith(ctx, client)
+	if err != nil {
+		return fmt.Errorf("commit offsets of group %s: %w", r.cluster.group, err)
+	}
+	for _, topic := range committed.Topics {
+		for _, p := range topic.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return fmt.Errorf("commit the offset of %s/%d of group %s (try again with its instances stopped): %w",
+					topic.Topic, p.Partition, r.cluster.group, err)
+			}
+		}
+	}
+	return nil
+}
