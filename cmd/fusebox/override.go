@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -176,19 +175,7 @@ func (r *overrideRequest) confirm(in io.Reader, out io.Writer, read *stateTopic,
 	if r.yes {
 		return nil
 	}
-	if !isTerminal(in) {
-		return usageErrorf("nobody can be asked here, as stdin is no terminal: say --yes to go on")
-	}
-	fmt.Fprint(out, "Go on? [y/N] ")
-	answer, err := bufio.NewReader(in).ReadString('\n')
-	fmt.Fprintln(out)
-	if err != nil && err != io.EOF {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was changed")
-	}
-	return nil
+	return ask(in, out, "Go on?")
 }
 
 // send puts one signal for each circuit on the log and returns its records by circuit.

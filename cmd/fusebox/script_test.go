@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"fusebox": main}) }
@@ -29,7 +32,7 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"answers": awaitAnswer, "exits": checkExit, "freeaddr": freeAddr, "kafka": runKafka,
-			"interrupt": interrupt,
+			"interrupt": interrupt, "setoffset": setOffset,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[kafkaKey{}] = new(*kfake.Cluster)
@@ -132,4 +135,18 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s has not ended", args[0])
 		}
 	}
+}
+
+// setOffset commits an offset of a group by hand: setoffset GROUP TOPIC PARTITION OFFSET
+func setOffset(ts *testscript.TestScript, _ bool, args []string) {
+	partition, err := strconv.ParseInt(args[2], 10, 32)
+	ts.Check(err)
+	at, err := strconv.ParseInt(args[3], 10, 64)
+	ts.Check(err)
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(ts.Getenv("FUSEBOX_BROKERS"), ",")...))
+	ts.Check(err)
+	defer client.Close()
+	offsets := kadm.Offsets{}
+	offsets.AddOffset(args[1], int32(partition), at, -1)
+	ts.Check(kadm.NewClient(client).CommitAllOffsets(context.Background(), args[0], offsets))
 }

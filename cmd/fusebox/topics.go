@@ -20,9 +20,9 @@ const topicsTimeout = time.Minute
 func newTopicsCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "topics",
-		Short:   "Create and check the topics",
+		Short:   "Create, check and repair the topics",
 		Example: "  FUSEBOX_BROKERS=kafka:9092 fusebox topics create",
-	}, newTopicsCreateCommand(), newTopicsCheckCommand())
+	}, newTopicsCreateCommand(), newTopicsCheckCommand(), newTopicsRepairCommand())
 }
 
 func newTopicsCreateCommand() *cobra.Command {
