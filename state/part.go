@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"maps"
 	"sync"
 )
@@ -18,6 +19,7 @@ type part struct {
 	garbage  bool   // there may be keys of epochs before onDisk
 	pending  map[string][]byte
 	writing  map[string][]byte
+	bytes    int64 // of both, about
 	position Position
 	known    bool // there is a position
 	saves    uint64
@@ -31,6 +33,7 @@ type taken struct {
 	epoch    uint32
 	wiped    bool
 	changes  map[string][]byte
+	bytes    int64
 	position Position
 	saves    uint64 // 0 if the position does not need writing
 }
@@ -43,14 +46,48 @@ func (s *Store) Save(partition int32, changes []Change, position Position) {
 	if p == nil {
 		return
 	}
+	size := p.save(changes, position)
+	poke(s.wake)
+	if s.saved.Add(int64(size)) > waitingMost {
+		poke(s.full)
+	}
+}
+
+// Fill is Save for a partition that is read from far behind. It lets the writer sleep until much waits, as most of it
+// is overwritten before that, and does not return while more waits than memory should hold. Where the disk takes
+// nothing, all of it stays in memory. The last changes have to be Saved.
+func (s *Store) Fill(ctx context.Context, partition int32, changes []Change, position Position) error {
+	p := s.part(partition)
+	if p == nil {
+		return ErrClosed
+	}
+	p.save(changes, position)
+	if s.waiting() >= fillAsleep {
+		poke(s.wake)
+		poke(s.full)
+	}
+	return s.drain(ctx, fillMost)
+}
+
+// Bytes of all partitions that wait to be written, in a Fill.
+const (
+	fillAsleep = 64 << 20  // until the writer is woken
+	fillMost   = 128 << 20 // until the caller has to wait
+)
+
+// save returns how many bytes of values it took.
+func (p *part) save(changes []Change, position Position) (size int) {
 	position.Progress = bytes.Clone(position.Progress)
 	p.mu.Lock()
 	if p.pending == nil {
 		p.pending = make(map[string][]byte, len(changes))
 	}
-	size := 0
 	for _, c := range changes {
+		if old, waits := p.pending[c.Circuit]; waits {
+			p.bytes -= weight(c.Circuit, old)
+		}
 		p.pending[c.Circuit] = c.Value
+		p.bytes += weight(c.Circuit, c.Value)
 		size += len(c.Value)
 	}
 	if !p.known {
@@ -59,10 +96,7 @@ func (s *Store) Save(partition int32, changes []Change, position Position) {
 	p.position, p.known = position, true
 	p.saves++
 	p.mu.Unlock()
-	poke(s.wake)
-	if s.saved.Add(int64(size)) > waitingMost {
-		poke(s.full)
-	}
+	return size
 }
 
 // Wipe forgets everything about a partition, its position too, at once for every reader. On disk its keys get a new
@@ -76,7 +110,7 @@ func (s *Store) Wipe(partition int32) error {
 	p.mu.Lock()
 	p.epoch++
 	p.wiped = true
-	p.pending, p.writing = nil, nil
+	p.pending, p.writing, p.bytes = nil, nil, 0
 	p.position, p.known, p.written = Position{}, false, 0
 	p.stored = p.saves
 	p.mu.Unlock()
@@ -104,7 +138,7 @@ func (p *part) take() (taken, bool) {
 	if len(p.pending) == 0 && p.saves == p.stored && !p.wiped {
 		return taken{}, false
 	}
-	t := taken{part: p, epoch: p.epoch, wiped: p.wiped, changes: p.pending, position: p.position}
+	t := taken{part: p, epoch: p.epoch, wiped: p.wiped, changes: p.pending, bytes: p.bytes, position: p.position}
 	if p.saves != p.stored {
 		t.saves = p.saves
 	}
@@ -124,6 +158,7 @@ func (t taken) settle() {
 		return
 	}
 	p.wiped, p.writing = false, nil
+	p.bytes -= t.bytes
 	if t.saves > 0 {
 		p.stored, p.written = t.saves, t.position.Offset
 	}
@@ -142,9 +177,17 @@ func (t taken) giveBack() {
 	for circuit, value := range all {
 		all[circuit] = bytes.Clone(value)
 	}
-	maps.Copy(all, p.pending)
+	for circuit, value := range p.pending {
+		if old, waits := all[circuit]; waits {
+			p.bytes -= weight(circuit, old)
+		}
+		all[circuit] = value
+	}
 	p.pending, p.writing = all, nil
 }
+
+// weight is what a change that waits takes in memory, about.
+func weight(circuit string, value []byte) int64 { return int64(len(circuit)+len(value)) + 96 }
 
 // look returns what waits for a circuit, and whether anything does. A nil value is a deletion.
 func (p *part) look(circuit string) (value []byte, waits bool, epoch uint32) {

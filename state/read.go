@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -43,21 +44,45 @@ func (s *Store) Load(partition int32, circuit string) (value []byte, ok bool, er
 }
 
 // Each calls a function for every circuit of a partition, in no particular order, until it returns an error. It goes by
-// what there was when it was called. The value is the callee's to keep. The function may call the store.
+// what there was when it was called. The value is good during the call alone. The function may call the store.
 func (s *Store) Each(partition int32, f func(circuit string, value []byte) error) error {
-	return s.walk(partition, true, f)
+	return s.walk(partition, "", true, f)
+}
+
+// Under is Each for those circuits alone whose names begin with a prefix.
+func (s *Store) Under(partition int32, prefix string, f func(circuit string, value []byte) error) error {
+	return s.walk(partition, prefix, true, f)
+}
+
+// After is Each for the circuits behind a name, in the order of their names, as they are on disk: what waits to be
+// written is not seen, so what it shows may be a moment old.
+func (s *Store) After(partition int32, name string, f func(circuit string, value []byte) error) error {
+	p, err := s.enter(partition)
+	if err != nil {
+		return err
+	}
+	defer s.readers.Done()
+	_, _, epoch := p.look("")
+	db := s.db.Load()
+	if db == nil {
+		return nil
+	}
+	c := openCursor(db, prefix(valueKeys, partition, epoch, 0), true)
+	defer c.close()
+	c.from = append(valueKey(partition, epoch, name), 0)
+	return s.each(c, partition, f)
 }
 
 // Count returns the number of a partition's circuits. It reads all their keys.
 func (s *Store) Count(partition int32) (int, error) {
 	n := 0
-	err := s.walk(partition, false, func(string, []byte) error { n++; return nil })
+	err := s.walk(partition, "", false, func(string, []byte) error { n++; return nil })
 	return n, err
 }
 
-// walk goes through what waits and what is on disk. What waits is copied first: what is written meanwhile is then seen
-// twice and skipped once, and never missed.
-func (s *Store) walk(partition int32, values bool, f func(string, []byte) error) error {
+// walk goes through what waits and what is on disk, of the circuits whose names begin so. What waits is copied first:
+// what is written meanwhile is then seen twice and skipped once, and never missed.
+func (s *Store) walk(partition int32, begin string, values bool, f func(string, []byte) error) error {
 	p, err := s.enter(partition)
 	if err != nil {
 		return err
@@ -65,27 +90,38 @@ func (s *Store) walk(partition int32, values bool, f func(string, []byte) error)
 	defer s.readers.Done()
 	waiting, epoch := p.waiting()
 	if db := s.db.Load(); db != nil {
-		c := openCursor(db, prefix(valueKeys, partition, epoch, 0), values)
+		c := openCursor(db, valueKey(partition, epoch, begin), values)
 		defer c.close()
-		for c.next() {
-			if _, ok := waiting[c.circuit]; ok {
-				continue
+		err := s.each(c, partition, func(circuit string, value []byte) error {
+			if _, ok := waiting[circuit]; ok {
+				return nil
 			}
-			if err := f(c.circuit, c.value); err != nil {
-				return err
-			}
-		}
-		if c.err != nil {
-			return s.suspect(fmt.Errorf("read partition %d: %w", partition, c.err))
+			return f(circuit, value)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	for circuit, value := range waiting {
-		if value == nil {
+		if value == nil || !strings.HasPrefix(circuit, begin) {
 			continue
 		}
-		if err := f(circuit, bytes.Clone(value)); err != nil {
+		if err := f(circuit, value); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// each calls a function for all that a cursor goes through.
+func (s *Store) each(c *cursor, partition int32, f func(string, []byte) error) error {
+	for c.next() {
+		if err := f(c.circuit, c.value); err != nil {
+			return err
+		}
+	}
+	if c.err != nil {
+		return s.suspect(fmt.Errorf("read partition %d: %w", partition, c.err))
 	}
 	return nil
 }
@@ -95,15 +131,16 @@ type cursor struct {
 	txn     *badger.Txn
 	it      *badger.Iterator
 	prefix  []byte
-	values  bool // read them
+	from    []byte // where it begins; nil is at the first
+	values  bool   // read them
 	begun   bool
 	circuit string
-	value   []byte
+	value   []byte // good until the next one
 	err     error
 }
 
 func openCursor(db *badger.DB, prefix []byte, values bool) *cursor {
-	return &cursor{txn: db.NewTransaction(false), prefix: prefix, values: values}
+	return &cursor{txn: db.NewTransaction(false), prefix: prefix, values: values, value: []byte{}}
 }
 
 // next moves to the next value. It reports false at the end and at an error.
@@ -113,7 +150,7 @@ func (c *cursor) next() (ok bool) {
 			o := badger.DefaultIteratorOptions
 			o.PrefetchValues, o.Prefix = false, c.prefix
 			c.it, c.begun = c.txn.NewIterator(o), true
-			c.it.Rewind()
+			c.it.Seek(c.from)
 		} else {
 			c.it.Next()
 		}
@@ -122,7 +159,7 @@ func (c *cursor) next() (ok bool) {
 		}
 		c.circuit = string(c.it.Item().Key()[prefixLen:])
 		if c.values {
-			c.value, err = c.it.Item().ValueCopy([]byte{})
+			c.value, err = c.it.Item().ValueCopy(c.value)
 		}
 		return err
 	})

@@ -93,6 +93,7 @@ type Store struct {
 	mu      sync.Mutex
 	parts   map[int32]*part
 	waiters []chan struct{} // closed once everything saved before is written
+	cycled  chan struct{}   // closed, and made anew, when the writer has tried once more
 	closed  bool
 	readers sync.WaitGroup // reads under way; none is added once closed
 	errors  uint64
@@ -113,8 +114,8 @@ func Open(dir string, id Identity, o Options) (*Store, error) {
 	}
 	s := &Store{
 		dir: dir, id: id, options: o, log: o.Logger.With("store", dir), lock: lock,
-		parts: map[int32]*part{},
-		wake:  make(chan struct{}, 1), full: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
+		parts: map[int32]*part{}, cycled: make(chan struct{}),
+		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := s.open(); err != nil {

@@ -11,9 +11,13 @@ import (
 // Tables at level 0 are what was written since the last compaction. They are merged into the rest when there are at
 // least minTables and they make up a third of everything, so that what is overwritten or deleted never takes more than
 // about half of what is alive, and each byte is rewritten about three times. At maxTables they are merged in any case.
+// While a bulk of changes waits, as where partitions are filled from nothing, they may pile up to bulkTables: most of
+// it is rewritten once then, and nobody waits for that.
 const (
-	minTables = 4
-	maxTables = 32
+	minTables  = 4
+	maxTables  = 32
+	bulkTables = 128
+	bulk       = 8 << 20
 )
 
 // tidy compacts if it is time to, or else deletes a few keys of wiped partitions. It reports whether there are more.
@@ -54,11 +58,15 @@ func (s *Store) compact() error {
 	for _, l := range levels[1:] {
 		rest += l.Size
 	}
-	if fresh.NumTables < minTables || fresh.NumTables < maxTables && 2*fresh.Size < rest {
+	most := maxTables
+	if s.waiting() >= bulk {
+		most = bulkTables
+	}
+	if n := fresh.NumTables; n < minTables || n < most && (most == bulkTables || 2*fresh.Size < rest) {
 		return nil
 	}
 	if err := s.room(fresh.Size + rest + 3*s.options.MemTableBytes); err != nil {
-		if fresh.NumTables < 2*maxTables {
+		if fresh.NumTables < 2*most {
 			return nil
 		}
 		return fmt.Errorf("compact: %w", err)

@@ -52,6 +52,38 @@ func (s *Store) Flush(ctx context.Context) error {
 	}
 }
 
+// drain returns once no more than so many bytes wait to be written, or the writer fails, or the context ends.
+func (s *Store) drain(ctx context.Context, most int64) error {
+	for {
+		s.mu.Lock()
+		cycled, closed, failing := s.cycled, s.closed, s.lastErr != nil
+		s.mu.Unlock()
+		switch {
+		case closed:
+			return ErrClosed
+		case failing || s.waiting() <= most:
+			return nil
+		}
+		select {
+		case <-cycled:
+		case <-ctx.Done():
+			return fmt.Errorf("fill store %s: %w", s.dir, context.Cause(ctx))
+		}
+	}
+}
+
+// waiting returns how many bytes wait to be written, about.
+func (s *Store) waiting() (sum int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.parts {
+		p.mu.Lock()
+		sum += p.bytes
+		p.mu.Unlock()
+	}
+	return sum
+}
+
 // write is the writer: it writes what waits every so often, and once more at the end.
 func (s *Store) write() {
 	defer close(s.done)
@@ -236,6 +268,7 @@ func (s *Store) note(err error) {
 	s.mu.Lock()
 	recovered := s.lastErr != nil
 	s.lastErr = nil
+	s.turnOver()
 	s.mu.Unlock()
 	if recovered {
 		s.log.Info("store writes again")
@@ -248,10 +281,17 @@ func (s *Store) failed(err error) {
 	first := s.lastErr == nil
 	s.errors++
 	s.lastErr = err
+	s.turnOver()
 	s.mu.Unlock()
 	if first {
 		s.log.Error("store does not write and goes on in memory", "err", err)
 	}
+}
+
+// turnOver wakes those who await the end of a cycle. The caller holds the mutex.
+func (s *Store) turnOver() {
+	close(s.cycled)
+	s.cycled = make(chan struct{})
 }
 
 func ignore([]byte, []byte) error { return nil }

@@ -1,13 +1,21 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/state"
+)
+
+const (
+	stallAfter = 15 * time.Second       // Longer than a transaction may last.
+	standstill = 250 * time.Millisecond // Until a changelog that does not move is asked again.
+	tellEvery  = 5 * time.Second
 )
 
 // catchUp reads the changelog of a partition into the store, up to an end.
@@ -19,7 +27,8 @@ type catchUp struct {
 
 	changes  []state.Change
 	progress []byte // The newest progress record.
-	saved    int
+	start    int64
+	began    time.Time
 	moved    time.Time // When the position moved last.
 	told     time.Time // When progress was last told.
 }
@@ -30,22 +39,17 @@ func (c *catchUp) run(ctx context.Context) error {
 	}
 	for c.reader.position < c.end {
 		before := c.reader.position
-		records, err := again(ctx, c.loop.trouble(c.partition), func() ([]*kgo.Record, error) {
-			return c.reader.next(ctx)
-		})
-		if err == nil {
-			err = c.take(ctx, records)
-		}
-		if err != nil {
+		if err := c.read(ctx); err != nil {
 			return err
 		}
 		c.watch(before)
 		if err := c.loop.crashes("in restore"); err != nil {
 			return err
 		}
+		if c.reader.position == before {
+			pause(ctx, standstill)
+		}
 	}
-	c.save()
-	c.loop.status.remaining(c.partition, 0)
 	return nil
 }
 
@@ -55,55 +59,77 @@ func (c *catchUp) begin() error {
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	c.progress = at.Progress
-	c.moved, c.told = time.Now(), time.Now()
-	c.loop.status.remaining(c.partition, max(c.end-c.reader.position, 0))
+	c.progress, c.start, c.began = at.Progress, c.reader.position, time.Now()
+	c.moved, c.told = c.began, c.began
+	c.loop.status.restores(c.partition, 0, max(c.end-c.start, 0))
 	return nil
 }
 
-// take hands records to the store, a slice at a time. A progress record comes after all values that it speaks of, and
-// what comes after it only repeats them, so a position between the two is as good as any.
-func (c *catchUp) take(ctx context.Context, records []*kgo.Record) error {
+// read takes one answer of the broker.
+func (c *catchUp) read(ctx context.Context) error {
+	part, err := again(ctx, c.loop.trouble(c.partition), func() (*kmsg.FetchResponseTopicPartition, error) {
+		return c.reader.fetch(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	// A few at a time, as what is unpacked takes much memory.
+	select {
+	case c.loop.unpacking <- struct{}{}:
+		defer func() { <-c.loop.unpacking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	records, err := c.reader.records(part)
+	if err != nil {
+		return err
+	}
+	c.take(records)
+	return c.save(ctx)
+}
+
+// take notes what records say. A progress record comes after all values that it speaks of, and what comes after it only
+// repeats them, so a position between the two is as good as any.
+func (c *catchUp) take(records []*kgo.Record) {
+	size := 0
 	for _, r := range records {
+		size += len(r.Key) + len(r.Value)
 		if string(r.Key) == progressKey {
 			c.progress = r.Value
 			continue
 		}
-		c.changes = append(c.changes, state.Change{Circuit: string(r.Key), Value: r.Value})
+		c.changes = append(c.changes, state.Change{Circuit: string(r.Key), Value: bytes.Clone(r.Value)})
 	}
-	if len(c.changes) >= saveSlice {
-		c.save()
-	}
-	if c.saved < flushEvery {
+	c.loop.metrics.restored.Add(float64(len(records)))
+	c.loop.metrics.restoredBytes.Add(float64(size))
+}
+
+// save hands what was taken to the store. It waits while the disk is far behind.
+func (c *catchUp) save(ctx context.Context) error {
+	position := state.Position{Offset: c.reader.position, At: time.Now(), Progress: c.progress}
+	defer func() {
+		clear(c.changes)
+		c.changes = c.changes[:0]
+	}()
+	if c.reader.position >= c.end {
+		c.loop.store.Save(c.partition, c.changes, position)
 		return nil
 	}
-	c.saved = 0
-	// A disk that is full or slow only makes this wait: what is not written stays in memory.
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if err := c.loop.store.Flush(ctx); err != nil && ctx.Err() == nil {
+	if err := c.loop.store.Fill(ctx, c.partition, c.changes, position); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
 	return nil
-}
-
-func (c *catchUp) save() {
-	c.loop.store.Save(c.partition, c.changes, state.Position{
-		Offset: c.reader.position, At: time.Now(), Progress: c.progress,
-	})
-	c.saved += len(c.changes)
-	c.changes = c.changes[:0]
 }
 
 // watch tells how far the restore is, and what keeps it where it does not move: a transaction that is open, mostly of a
 // process that was killed. It goes by itself when the broker ends it.
 func (c *catchUp) watch(before int64) {
 	now := time.Now()
-	left := max(c.end-c.reader.position, 0)
+	done, total := min(c.reader.position, c.end)-c.start, c.end-c.start
 	switch {
 	case c.reader.position > before:
 		c.moved = now
-		c.loop.status.remaining(c.partition, left)
+		c.loop.status.restores(c.partition, done, total)
 	case now.Sub(c.moved) > stallAfter:
 		c.moved = now
 		holder := c.loop.cluster.holder(c.loop.config.Topics.Changelog, c.partition)
@@ -112,8 +138,15 @@ func (c *catchUp) watch(before int64) {
 		c.loop.status.problemText(c.partition, fmt.Sprintf("the changelog cannot be read beyond offset %d of %d: "+
 			"an open transaction is held by %s", c.reader.position, c.end, holder))
 	}
-	if now.Sub(c.told) > stallAfter {
-		c.told = now
-		c.loop.log.Info("restore goes on", "partition", c.partition, "records left", left)
+	if now.Sub(c.told) < tellEvery {
+		return
 	}
+	c.told = now
+	rate := float64(done) / now.Sub(c.began).Seconds()
+	left := "unknown"
+	if rate > 0 {
+		left = time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second).String()
+	}
+	c.loop.log.Info("partition is being restored", "partition", c.partition, "records", done, "of", total,
+		"left", total-done, "records a second", int64(rate), "time left", left)
 }

@@ -13,7 +13,7 @@ import (
 
 const (
 	logWaitMS   = 250
-	logMaxBytes = 8 << 20
+	logMaxBytes = 2 << 20 // Of one answer, which takes several times as much once it is unpacked.
 )
 
 // logReader reads one partition of a topic, read_committed. It asks the leader itself instead of consuming: an answer
@@ -29,6 +29,15 @@ type logReader struct {
 
 // next returns the records that the next answer holds, which may be none.
 func (r *logReader) next(ctx context.Context) ([]*kgo.Record, error) {
+	part, err := r.fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.unpack(part)
+}
+
+// fetch returns what the next answer holds of the partition, packed.
+func (r *logReader) fetch(ctx context.Context) (*kmsg.FetchResponseTopicPartition, error) {
 	if r.leader == nil {
 		if err := r.find(ctx); err != nil {
 			return nil, err
@@ -45,14 +54,19 @@ func (r *logReader) next(ctx context.Context) ([]*kgo.Record, error) {
 	}
 	for i := range answer.Topics {
 		for j := range answer.Topics[i].Partitions {
-			return r.read(&answer.Topics[i].Partitions[j])
+			part := &answer.Topics[i].Partitions[j]
+			if err := kerr.ErrorForCode(part.ErrorCode); err != nil {
+				r.leader = nil
+				return nil, fmt.Errorf("read %s/%d at offset %d: %w", r.topic, r.partition, r.position, err)
+			}
+			return part, nil
 		}
 	}
 	return nil, fmt.Errorf("read %s/%d: the answer is empty", r.topic, r.partition)
 }
 
-// read takes what an answer holds of the partition.
-func (r *logReader) read(part *kmsg.FetchResponseTopicPartition) ([]*kgo.Record, error) {
+// unpack returns the records that an answer holds, and moves on behind them.
+func (r *logReader) unpack(part *kmsg.FetchResponseTopicPartition) ([]*kgo.Record, error) {
 	fetched, position := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
 		Offset: r.position, IsolationLevel: kgo.ReadCommitted(),
 		Topic: r.topic, Partition: r.partition,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,8 @@ type Loop struct {
 	known    atomic.Int64 // Circuits, of all partitions of this process.
 	resident atomic.Int64 // Those in memory.
 
+	unpacking chan struct{} // Taken by each restore that unpacks records.
+
 	cluster        *cluster // From here on set by Run before it starts the workers.
 	store          *state.Store
 	opened         atomic.Pointer[state.Store] // The same, for those who ask from outside.
@@ -49,6 +52,7 @@ func New(config Config) (*Loop, error) {
 		return nil, err
 	}
 	l := &Loop{config: c, log: c.Logger, metrics: m, claims: newClaims()}
+	l.unpacking = make(chan struct{}, runtime.GOMAXPROCS(0))
 	l.status = newStatus(func(partition int32, records int64) {
 		m.remain.WithLabelValues(strconv.Itoa(int(partition))).Set(float64(records))
 	})

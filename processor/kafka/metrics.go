@@ -25,6 +25,7 @@ type metrics struct {
 
 	records, transactions, reloads           *prometheus.CounterVec
 	clamped, expired, lost                   prometheus.Counter
+	restored, restoredBytes                  prometheus.Counter
 	commit, endToEnd                         prometheus.Histogram
 	policyInfo, phase                        *prometheus.GaugeVec
 	lagRecords, lagSeconds, unstable, remain *prometheus.GaugeVec
@@ -56,7 +57,8 @@ func newMetrics(registry prometheus.Registerer, most int) (*metrics, error) {
 	m.endToEnd = prometheus.NewHistogram(histogramOpts("end_to_end_seconds",
 		"Time from an outcome's append to the publication of the state that it caused.",
 		prometheus.ExponentialBuckets(0.001, 2, 15)))
-	for _, c := range append(all, m.commit, m.endToEnd, m.clamped, m.expired, m.lost) {
+	for _, c := range append(all, m.commit, m.endToEnd, m.clamped, m.expired, m.lost, m.restored,
+		m.restoredBytes) {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -123,6 +125,8 @@ func (m *metrics) ofProcess(counters newCounters, gauges newGauges) {
 	m.clamped = counter("clamped_total", "Times from the future that were clamped.")
 	m.expired = counter("offsets_expired_total",
 		"Partitions that went on from their progress record, as the group had no offsets for them.")
+	m.restored = counter("restored_records_total", "Records of the changelog that were read to restore partitions.")
+	m.restoredBytes = counter("restored_bytes_total", "Keys and values of those records.")
 	m.lost = counter("input_records_lost_total", "Input records that were deleted before they were handled.")
 }
 

@@ -31,6 +31,7 @@ type pair struct {
 
 	end       int64 // Of the outcomes, as it was when the signals below endCovers had been polled.
 	endCovers int64
+	from      int64 // Where the outcomes went on when the pair was restored.
 	target    int64 // Where the outcomes ended when the pair was restored: up to there it catches up.
 	signalsTo int64 // Up to where signals have to be polled before outcomes are handled.
 
@@ -47,6 +48,7 @@ type pair struct {
 
 	sweeps   time.Time // When idle circuits are looked for next, and in the store.
 	searches time.Time
+	searched string // Where a search of the store goes on.
 
 	high   int64     // The high watermark of the outcomes, as last seen.
 	stable int64     // Their last stable offset, as last seen while it was below.

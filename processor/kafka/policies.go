@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -150,10 +149,7 @@ func (r *readings) regime(key string, text []byte) (processor.Regime, error) {
 // new, or where one is missing or cannot be read by this version: then circuits come straight under what is in force.
 func (l *Loop) regimes(partition int32, newest int64) ([]processor.Regime, error) {
 	var found []processor.Regime
-	err := l.store.Each(partition, func(key string, text []byte) error {
-		if !strings.HasPrefix(key, policiesKeyPrefix) {
-			return nil
-		}
+	err := l.store.Under(partition, policiesKeyPrefix, func(key string, text []byte) error {
 		r, err := l.readings.regime(key, text)
 		if err != nil {
 			l.log.Warn("policies that were in force before cannot be read", "partition", partition, "err", err)

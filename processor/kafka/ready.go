@@ -21,7 +21,8 @@ type PartitionReport struct {
 	Partition int32  `json:"partition"`
 	Worker    string `json:"worker"`
 	Phase     string `json:"phase"`
-	Remaining int64  `json:"remaining,omitempty"` // Records of the changelog that are left to read.
+	Done      int64  `json:"done"`  // Records that this phase has read: of the changelog, then of the outcomes.
+	Total     int64  `json:"total"` // How many there were when the phase began.
 	Problem   string `json:"problem,omitempty"`
 }
 
@@ -102,13 +103,39 @@ func (s *status) problemText(partition int32, text string) {
 	}
 }
 
-func (s *status) remaining(partition int32, records int64) {
-	s.remains(partition, records)
+// restores notes how many records of the changelog a restore has read, and of how many. It moves, so nothing keeps it.
+func (s *status) restores(partition int32, done, total int64) {
+	s.remains(partition, total-done)
+	s.progress(partition, done, total)
+	s.problemText(partition, "")
+}
+
+// progress notes how far a partition is in its phase.
+func (s *status) progress(partition int32, done, total int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.parts[partition]; p != nil {
-		p.Remaining, p.Problem = records, ""
+		p.Done, p.Total = done, total
 	}
+}
+
+// String says how far the partition is, for a person.
+func (p PartitionReport) String() string {
+	text := p.Phase
+	switch p.Phase {
+	case restoring.String():
+		text += ": " + p.share() + " records of its memory are read"
+	case catchingUp.String():
+		text += ": " + p.share() + " outcomes that had piled up are handled"
+	}
+	if p.Problem != "" {
+		text += ": " + p.Problem
+	}
+	return text
+}
+
+func (p PartitionReport) share() string {
+	return fmt.Sprintf("%d of %d (%d%%)", p.Done, p.Total, 100*p.Done/max(p.Total, 1))
 }
 
 // Ready tells whether every worker has joined the group and every partition it was given is restored and caught up.
@@ -132,8 +159,7 @@ func (l *Loop) Ready() Report {
 		r.Partitions = append(r.Partitions, p)
 		switch {
 		case p.Phase != running.String():
-			r.Missing = append(r.Missing, fmt.Sprintf("partition %d is %s: %d records of its memory left %s",
-				id, p.Phase, p.Remaining, p.Problem))
+			r.Missing = append(r.Missing, fmt.Sprintf("partition %d is %s", id, p))
 		case p.Problem != "":
 			r.Degraded = append(r.Degraded, fmt.Sprintf("partition %d: %s", id, p.Problem))
 		}

@@ -12,12 +12,8 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-const (
-	saveSlice  = 5_000            // Values handed to the store at once.
-	flushEvery = 50_000           // Values after which the store may catch up.
-	stallAfter = 15 * time.Second // Longer than a transaction may last.
-	retryAfter = 500 * time.Millisecond
-)
+// retryAfter is how long to wait before a broker is asked again that did not answer, or has trouble.
+const retryAfter = 500 * time.Millisecond
 
 // restored is what a pair begins to work with.
 type restored struct {
@@ -82,11 +78,17 @@ func again[T any](ctx context.Context, tell func(error), ask func() (T, error)) 
 			return answer, err
 		}
 		tell(err)
-		select {
-		case <-ctx.Done():
+		if pause(ctx, retryAfter); ctx.Err() != nil {
 			return answer, ctx.Err()
-		case <-time.After(retryAfter):
 		}
+	}
+}
+
+// pause waits, and not longer than the context.
+func pause(ctx context.Context, wait time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
 	}
 }
 
@@ -200,7 +202,8 @@ func (l *Loop) inputEnds(ctx context.Context, partition int32) (ends schemas.Inp
 // fill makes a pair ready to work.
 func (p *pair) fill(r restored) {
 	p.core, p.base, p.stamp, p.known = r.core, r.base, r.stamp, r.known
-	p.target, p.signalsTo = r.ends.Outcomes, r.ends.Signals
+	p.from, p.target, p.signalsTo = r.base.Outcomes.Next, r.ends.Outcomes, r.ends.Signals
+	p.searches = time.Now().Add(searchEvery + time.Duration(p.id%searchSpread)*sweepEvery)
 	p.policies, p.regimes, p.outages = r.policies, r.regimes, r.outages
 	p.outcomes.reset(r.base.Outcomes.Next)
 	p.signals.reset(r.base.Signals.Next)

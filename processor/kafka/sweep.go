@@ -8,10 +8,12 @@ import (
 )
 
 const (
-	sweepEvery  = time.Minute
-	sweepAgain  = time.Second      // After a slice that was full.
-	searchEvery = 10 * time.Minute // The store, for circuits that are not in memory.
-	sweepSlice  = 500
+	sweepEvery   = time.Minute
+	sweepAgain   = time.Second      // After a slice that was full.
+	searchEvery  = 10 * time.Minute // The store, for circuits that are not in memory.
+	searchSpread = 8                // Minutes over which the partitions of a start spread their searches.
+	searchSlice  = 2_000            // Circuits of the store looked at in one go: some 2 ms.
+	sweepSlice   = 500
 )
 
 var errFull = errors.New("slice is full")
@@ -23,16 +25,16 @@ func (w *worker) sweep(p *pair, now time.Time) {
 		return
 	}
 	p.sweeps = now.Add(sweepEvery)
-	found := 0
 	if !now.Before(p.searches) {
-		p.searches = now.Add(searchEvery)
-		found = w.search(p)
+		w.search(p)
+		if p.searched != "" { // There is more.
+			p.sweeps = now.Add(sweepAgain)
+		} else {
+			p.searches = now.Add(searchEvery)
+		}
 	}
 	forgotten := p.core.Sweep(sweepSlice)
-	if len(forgotten) > 0 && found == sweepSlice {
-		p.searches = now.Add(sweepAgain)
-	}
-	if len(forgotten) == sweepSlice || found == sweepSlice {
+	if len(forgotten) == sweepSlice {
 		p.sweeps = now.Add(sweepAgain)
 	}
 	p.out.swept = append(p.out.swept, forgotten...)
@@ -40,28 +42,35 @@ func (w *worker) sweep(p *pair, now time.Time) {
 	w.loop.known.Add(int64(-len(forgotten)))
 }
 
-// search brings circuits into memory that seem to be idle, and returns how many.
-func (w *worker) search(p *pair) (found int) {
+// search goes on through the store, a slice at a time, and brings circuits into memory that seem to be idle.
+func (w *worker) search(p *pair) {
 	policies, clock := w.loop.policies.Load(), p.core.Clock()
-	err := w.loop.store.Each(p.id, func(circuit string, value []byte) error {
-		if !isCircuit(circuit) {
-			return nil
-		}
-		last, err := processor.LastRecord(value)
-		if err != nil || p.core.Resident(circuit) || clock.Sub(last) < policies.For(circuit).IdleAfter {
-			return err
-		}
-		if processor.NeedsReload(value) {
-			return nil // It is not closed, and stays known.
-		}
-		if found == sweepSlice {
+	looked, from := 0, p.searched
+	var idle []string
+	p.searched = ""
+	err := w.loop.store.After(p.id, from, func(circuit string, value []byte) error {
+		if looked++; looked > searchSlice || len(idle) == sweepSlice {
 			return errFull
 		}
-		found++
-		return p.core.Insert(circuit, value)
+		p.searched = circuit
+		if !isCircuit(circuit) || p.core.Resident(circuit) || processor.NeedsReload(value) {
+			return nil // One that is not closed stays known.
+		}
+		last, err := processor.LastRecord(value)
+		if err == nil && clock.Sub(last) >= policies.For(circuit).IdleAfter {
+			idle = append(idle, circuit)
+		}
+		return err
 	})
+	if err == nil {
+		p.searched = ""
+	}
+	for _, circuit := range idle {
+		if err == nil || errors.Is(err, errFull) {
+			_, err = w.load(p, circuit) // As it is now: what the search sees may be a moment old.
+		}
+	}
 	if err != nil && !errors.Is(err, errFull) {
 		w.log.Warn("idle circuits not looked for", "partition", p.id, "err", err)
 	}
-	return found
 }

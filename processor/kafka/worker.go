@@ -209,9 +209,14 @@ func (w *worker) advance(ctx context.Context, p *pair, now time.Time) error {
 
 // caughtUp lets a pair run once what had piled up is handled and committed.
 func (w *worker) caughtUp(p *pair) {
-	if p.phase == catchingUp && p.base.Outcomes.Next >= p.target {
-		w.setPhase(p, running)
+	if p.phase != catchingUp {
+		return
 	}
+	if p.base.Outcomes.Next >= p.target {
+		w.setPhase(p, running)
+		return
+	}
+	w.loop.status.progress(p.id, p.base.Outcomes.Next-p.from, p.target-p.from)
 }
 
 // fault decides what an error in a pair means for the worker.
