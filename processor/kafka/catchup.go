@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -13,8 +14,7 @@ import (
 )
 
 const (
-	stallAfter = 15 * time.Second       // Longer than a transaction may last.
-	standstill = 250 * time.Millisecond // Until a changelog that does not move is asked again.
+	stallAfter = 15 * time.Second // Longer than a transaction may last.
 	tellEvery  = 5 * time.Second
 )
 
@@ -43,11 +43,8 @@ func (c *catchUp) run(ctx context.Context) error {
 			return err
 		}
 		c.watch(before)
-		if err := c.loop.crashes("in restore"); err != nil {
+		if err := c.loop.crashes("restore of " + strconv.Itoa(int(c.partition))); err != nil {
 			return err
-		}
-		if c.reader.position == before {
-			pause(ctx, standstill)
 		}
 	}
 	return nil
@@ -80,7 +77,7 @@ func (c *catchUp) read(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	records, err := c.reader.records(part)
+	records, err := c.reader.unpack(part)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func TestCrashInRestore(t *testing.T) {
 		w.caughtUp()
 		w.end(first)
 		w.dir = t.TempDir()
-		w.crashes(w.start(nil, crashAt("in restore", 1)))
+		w.crashes(w.start(nil, crashAt("restore of 0", 1)))
 		third := w.start(nil, nil)
 		w.produceAll(8, 5, waves)
 		w.ready(third)

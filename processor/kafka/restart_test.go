@@ -3,8 +3,13 @@
 package kafka
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // TestKilledInTransaction ends a process in the middle of a transaction: the next one of its name does not wait until
@@ -25,5 +30,103 @@ func TestKilledInTransaction(t *testing.T) {
 		w.caughtUp()
 		w.end(second)
 		w.check()
+	})
+}
+
+// TestTailAlone starts with a store that another process has overtaken: what that one wrote is read, and nothing else.
+// Without a store everything is.
+func TestTailAlone(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		kept := w.dir
+		written, round := 0, 0
+		for _, life := range []struct {
+			name, dir string
+			want      func() int // How much is to be read of the changelog.
+		}{
+			{"new", kept, func() int { return 0 }},
+			{"wiped", t.TempDir(), func() int { return len(w.ReadCommitted(t, topics.Changelog)) }},
+			{"kept", kept, func() int { return len(w.ReadCommitted(t, topics.Changelog)) - written }},
+		} {
+			w.dir = life.dir
+			want := life.want()
+			written = len(w.ReadCommitted(t, topics.Changelog))
+			r := w.start(nil, nil)
+			w.ready(r)
+			if got := value(t, r.metrics.restored); got != float64(want) || life.name != "new" && want == 0 {
+				t.Errorf("%s: %v records of the changelog were read of %d, want %d", life.name, got, written, want)
+			}
+			if got := value(t, r.metrics.restoredBytes); (got > 0) != (want > 0) {
+				t.Errorf("%s: %v bytes of the changelog were read", life.name, got)
+			}
+			for range 4 {
+				w.produceAll(round, 5, waves)
+				round++
+			}
+			w.caughtUp()
+			w.end(r)
+			if life.name == "new" {
+				written = len(w.ReadCommitted(t, topics.Changelog))
+			}
+		}
+		w.check()
+	})
+}
+
+// TestOthersWorkMeanwhile restores a partition for minutes: it says how far it is, everywhere, and the other partition
+// counts and trips.
+func TestOthersWorkMeanwhile(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		w.policies = breaker.Builtin()
+		const circuits = 20_000
+		fillChangelog(t, w.Endpoint, topics, 2, circuits)
+		slow := w.home("slow")
+		quick := "quick"
+		for w.home(quick) == slow {
+			quick += "er"
+		}
+		r := w.start(nil, func(l *Loop) {
+			l.crash = func(point string) error {
+				if point == fmt.Sprint("restore of ", slow) {
+					time.Sleep(20 * time.Second)
+				}
+				return nil
+			}
+		})
+		report := func() PartitionReport {
+			for _, p := range r.Ready().Partitions {
+				if p.Partition == slow {
+					return p
+				}
+			}
+			return PartitionReport{}
+		}
+		w.until("half restored", func() bool { return report().Done > 0 })
+		half := report()
+		if half.Phase != "restoring" || half.Done >= half.Total || half.Total < circuits/3 {
+			t.Errorf("the partition is %+v, want it half restored", half)
+		}
+		if got := value(t, r.metrics.remain.WithLabelValues(fmt.Sprint(slow))); got != float64(half.Total-half.Done) {
+			t.Errorf("fusebox_partition_restore_remaining_records = %v, want %d", got, half.Total-half.Done)
+		}
+		missing := fmt.Sprint(r.Ready().Missing)
+		if want := fmt.Sprintf("partition %d is restoring: %d of %d", slow, half.Done, half.Total); r.Ready().Ready ||
+			!strings.Contains(missing, want) {
+			t.Errorf("missing is %s, want %q in it", missing, want)
+		}
+		for i := range 30 {
+			w.Produce(t, outcome(quick, schemas.MissingEvidence, fmt.Sprint(i)))
+		}
+		w.await(quick, func(st schemas.State) bool { return st.State == schemas.Open })
+		if report().Phase != "restoring" {
+			t.Error("the slow partition was restored before the other one worked: the test tests nothing")
+		}
+		w.ready(r)
+		if text := w.log.String(); !strings.Contains(text, `"time left"=`) {
+			t.Error("the log does not say how long the restore takes")
+		}
+		if got := r.known.Load(); got != circuits+1 {
+			t.Errorf("%d circuits are known, want %d", got, circuits+1)
+		}
+		w.end(r)
 	})
 }

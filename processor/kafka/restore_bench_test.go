@@ -2,23 +2,17 @@ package kafka
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	runtimemetrics "runtime/metrics"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/internal/kafkatest"
-	"github.com/fusebox-project/fusebox/processor"
-	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // BenchmarkRestore measures how long a processor takes from its start until all of its 12 partitions run, with nothing
@@ -32,7 +26,7 @@ func BenchmarkRestore(b *testing.B) {
 	cluster := kafkatest.NewLoopback(b)
 	names := TopicsWithPrefix("b.")
 	cluster.CreateTopics(b, "b.", benchPartitions)
-	fillChangelog(b, cluster, names, circuits)
+	fillChangelog(b, cluster.Endpoint, names, benchPartitions, circuits)
 	kept := b.TempDir()
 	b.Run("wiped", func(b *testing.B) { benchmarkRestore(b, cluster, names, circuits, b.TempDir) })
 	untilRunning(b, cluster, names, kept, circuits)
@@ -62,7 +56,7 @@ func untilRunning(b *testing.B, cluster *kafkatest.Cluster, names Topics, dir st
 	b.Helper()
 	l, err := New(Config{
 		Group: "bench", Instance: "a", Topics: names, Client: cluster.Opts(), DataDir: dir, Workers: 2,
-		Logger: benchLog(), Metrics: prometheus.NewRegistry(), MaxCircuits: 2 * circuits,
+		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), MaxCircuits: 2 * circuits,
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -78,9 +72,6 @@ func untilRunning(b *testing.B, cluster *kafkatest.Cluster, names Topics, dir st
 		time.Sleep(time.Millisecond)
 	}
 	took := time.Since(begin)
-	if os.Getenv("BENCH_LOG") != "" {
-		fmt.Println("TOOK", took)
-	}
 	if known := l.known.Load(); known != int64(circuits) {
 		b.Errorf("%d circuits are known, want %d", known, circuits)
 	}
@@ -106,73 +97,4 @@ func watchHeap(stop <-chan struct{}) (peak uint64) {
 			peak = max(peak, heap())
 		}
 	}
-}
-
-// benchValues returns values of circuits that differ.
-func benchValues(b *testing.B, kind string) (values [][]byte) {
-	b.Helper()
-	core, at := processor.New(breaker.Builtin()), time.Now().Add(-time.Minute)
-	for c := range 200 {
-		for i := range 45 {
-			o := schemas.Outcome{Circuit: fmt.Sprint("c", c), Kind: kind, ID: fmt.Sprint(c, "-", i), Count: 1}
-			core.Step(at.Add(time.Duration(i)*100*time.Millisecond), processor.Input{Outcome: &o})
-		}
-	}
-	for _, value := range core.Changes() {
-		values = append(values, value.Append(nil))
-	}
-	return values
-}
-
-// fillChangelog writes circuits to the changelog as a processor would have left them.
-func fillChangelog(b *testing.B, cluster *kafkatest.Cluster, names Topics, circuits int) {
-	b.Helper()
-	client := cluster.Client(b, kgo.DefaultProduceTopic(names.Changelog), kgo.MaxBufferedRecords(100_000),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	k, err := connect(context.Background(), Config{Group: "bench", Topics: names}, cluster.Opts())
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer k.client.Close()
-	var failed atomic.Pointer[error]
-	produce := func(partition int32, key string, value []byte) {
-		client.Produce(context.Background(), &kgo.Record{Partition: partition, Key: []byte(key), Value: value},
-			func(_ *kgo.Record, err error) {
-				if err != nil {
-					failed.Store(&err)
-				}
-			})
-	}
-	closed, open := benchValues(b, schemas.Accepted), benchValues(b, schemas.MissingEvidence)
-	b.Logf("a closed circuit has %d bytes, an open one %d", len(closed[0]), len(open[0]))
-	hash := kgo.StickyKeyPartitioner(nil).ForTopic("")
-	known := map[int32]int{}
-	for i := range circuits {
-		circuit := fmt.Sprintf("use-case-%d:route-%d:v1", i%7, i)
-		value := closed[i%len(closed)]
-		if i%100 == 0 {
-			value = open[i/100%len(open)]
-		}
-		partition := int32(hash.Partition(&kgo.Record{Key: []byte(circuit)}, benchPartitions))
-		known[partition]++
-		produce(partition, circuit, value)
-	}
-	policies := breaker.Builtin()
-	for i := range int32(benchPartitions) {
-		produce(i, policiesKey(0), []byte(policies.Text))
-		p := progress{Schema: progressSchema, Partitions: benchPartitions, ClockMS: time.Now().UnixMilli(), Number: 1,
-			Outcomes: inputPosition{TopicID: k.topicIDs[names.Outcomes]}, Policies: policies.Version,
-			Signals: inputPosition{TopicID: k.topicIDs[names.Signals]}, Writer: "bench", Circuits: known[i]}
-		produce(i, progressKey, p.append(nil))
-	}
-	if err := client.Flush(context.Background()); err != nil || failed.Load() != nil {
-		b.Fatalf("fill the changelog: %v, %v", err, failed.Load())
-	}
-}
-
-func benchLog() *slog.Logger {
-	if os.Getenv("BENCH_LOG") == "" {
-		return slog.New(slog.DiscardHandler)
-	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
