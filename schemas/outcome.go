@@ -38,6 +38,8 @@ type Outcome struct {
 
 	EvidenceRef string
 	TraceID     string
+
+	reader reader // Of DecodeOutcome, which then needs no memory of its own. Empty otherwise.
 }
 
 // Evaluator names who judged the answer.

@@ -13,17 +13,20 @@ import "time"
 // in them and in the kind is replaced. A fraction of a millisecond is rounded. Null, and an empty string, are absent.
 func DecodeOutcome(key, value []byte, o *Outcome) error {
 	*o = Outcome{Count: 1}
-	r := reader{record: "outcome", text: value, alias: true}
-	if err := r.read(MaxRecord, o.member); err != nil {
+	o.reader = reader{record: outcomeRecord, text: value, alias: true}
+	err := o.reader.read(MaxRecord, o.member)
+	o.reader = reader{}
+	if err != nil {
 		return err
 	}
 	if o.Kind == "" {
-		return &Fault{Record: r.record, Field: "kind", Problem: "is missing"}
+		return &Fault{Record: outcomeRecord, Field: "kind", Problem: "is missing"}
 	}
-	circuit, err := circuitOf(r.record, o.Circuit, view(key))
-	o.Circuit = circuit
+	o.Circuit, err = circuitOf(outcomeRecord, o.Circuit, view(key))
 	return err
 }
+
+const outcomeRecord = "outcome"
 
 // circuitOf returns the circuit that the value names, or else the key.
 func circuitOf(record, circuit, key string) (string, error) {

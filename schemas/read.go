@@ -17,9 +17,9 @@ var (
 	utf8Options = jsontext.AllowDuplicateNames(true)
 )
 
-// reader hands out the members of one record's JSON objects, one after the other, and builds nothing itself. The
-// library says whether the record is JSON; to walk over what it found to be so takes less time than to ask it for each
-// token.
+// reader hands out the members of one record's JSON objects, one after the other, and builds nothing itself. isPlain or
+// the library says whether the record is JSON; to walk over what was found to be so takes less time than to ask the
+// library for each token.
 type reader struct {
 	record string // For faults.
 	text   []byte
@@ -36,11 +36,13 @@ func (r *reader) read(limit int, member func(*value) error) error {
 	if len(r.text) > limit {
 		return &Fault{Record: r.record, Problem: fmt.Sprintf("has %d bytes, must have at most %d", len(r.text), limit)}
 	}
-	utf8 := jsontext.Value(r.text).IsValid(utf8Options)
-	if !utf8 && !jsontext.Value(r.text).IsValid(readOptions) {
-		return r.syntaxFault()
+	if r.plain = isPlain(r.text); !r.plain {
+		utf8 := jsontext.Value(r.text).IsValid(utf8Options)
+		if !utf8 && !jsontext.Value(r.text).IsValid(readOptions) {
+			return r.syntaxFault()
+		}
+		r.plain = utf8 && bytes.IndexByte(r.text, '\\') < 0
 	}
-	r.plain = utf8 && bytes.IndexByte(r.text, '\\') < 0
 	r.value.reader = r
 	if r.next(); r.value.kind != '{' {
 		return r.named(r.value.wrongType("an object"))
