@@ -130,7 +130,6 @@ func (w *worker) step(p *pair, r *kgo.Record, at time.Time, in processor.Input) 
 		return nil
 	}
 	w.note(p, r, at, in, result)
-	r.Recycle()
 	return nil
 }
 

@@ -29,7 +29,6 @@ type Loop struct {
 
 	policies atomic.Pointer[inForce]
 	readings readings
-	memory   memory
 	known    atomic.Int64 // Circuits, of all partitions of this process.
 	resident atomic.Int64 // Those in memory.
 

@@ -13,7 +13,7 @@ const (
 	sessionTimeout     = 10 * time.Second
 	heartbeatInterval  = time.Second // Of the group member, not of the partitions.
 	fetchMaxWait       = 250 * time.Millisecond
-	fetchMaxBytes      = 8 << 20 // Of one answer of one broker.
+	fetchMaxBytes      = 2 << 20 // Of one answer of one broker. It may be ten times that once decompressed.
 	fetchPartBytes     = 512 << 10
 	batchMaxBytes      = 64 << 20 // Of one batch once decompressed; what is larger is skipped and named.
 	maxPoll            = 8192     // Records handled between two looks at the clock, about 20 ms of work.
@@ -45,7 +45,6 @@ func (w *worker) open() error {
 		kgo.FetchMaxBytes(fetchMaxBytes),
 		kgo.FetchMaxPartitionBytes(fetchPartBytes),
 		kgo.MaxDecompressBatchBytes(batchMaxBytes),
-		kgo.WithPools(&w.loop.memory),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 
