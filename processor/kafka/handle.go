@@ -130,6 +130,7 @@ func (w *worker) step(p *pair, r *kgo.Record, at time.Time, in processor.Input) 
 		return nil
 	}
 	w.note(p, r, at, in, result)
+	r.Recycle()
 	return nil
 }
 

@@ -29,6 +29,7 @@ type Loop struct {
 
 	policies atomic.Pointer[inForce]
 	readings readings
+	memory   memory
 	known    atomic.Int64 // Circuits, of all partitions of this process.
 	resident atomic.Int64 // Those in memory.
 

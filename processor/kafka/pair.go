@@ -96,7 +96,7 @@ func (o *output) urgent() bool {
 }
 
 // statesKept is for how many states memory is kept from one transaction to the next.
-const statesKept = 256
+const statesKept = 1024
 
 // clear empties the output for the next transaction.
 func (o *output) clear() {

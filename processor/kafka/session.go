@@ -45,6 +45,7 @@ func (w *worker) open() error {
 		kgo.FetchMaxBytes(fetchMaxBytes),
 		kgo.FetchMaxPartitionBytes(fetchPartBytes),
 		kgo.MaxDecompressBatchBytes(batchMaxBytes),
+		kgo.WithPools(&w.loop.memory),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 
