@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -38,15 +39,16 @@ type layout struct {
 	topicIDs    map[string]string       // By name, in Kafka's own form.
 }
 
-// connect reaches the cluster and looks at the topics. It fails where one is missing, where their numbers of partitions
-// differ, or where one would lose what is needed or keep only the newest of what all counts.
+// connect reaches the cluster, however long that takes, and looks at the topics. It fails where one is missing, where
+// their numbers of partitions differ, or where one would lose what is needed or keep only the newest of what all
+// counts.
 func connect(ctx context.Context, c Config, opts []kgo.Opt) (*cluster, error) {
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("make the Kafka client: %w", err)
 	}
 	k := &cluster{client: client, admin: kadm.NewClient(client), topics: c.Topics, group: c.Group}
-	k.layout, err = k.inspectNew(ctx)
+	k.layout, err = k.inspectNew(ctx, c.Logger)
 	if err == nil {
 		err = k.learnSettings(ctx).refuse(c.Topics)
 	}
@@ -60,18 +62,21 @@ func connect(ctx context.Context, c Config, opts []kgo.Opt) (*cluster, error) {
 // newTopicsWithin is how long brokers may take to know of topics that have just been made.
 const newTopicsWithin = 3 * time.Second
 
-// inspectNew reads what there is of the topics, and gives those that are not as they should be some time to become so:
-// not every broker knows at once of a topic that another one has made.
-func (k *cluster) inspectNew(ctx context.Context) (layout, error) {
+// inspectNew reads what there is of the topics, as soon as a broker says. It gives those that are not as they should
+// be some time to become so: not every broker knows at once of a topic that another one has made.
+func (k *cluster) inspectNew(ctx context.Context, log *slog.Logger) (layout, error) {
 	for began := time.Now(); ; {
 		found, err := k.inspect(ctx)
-		if !errors.Is(err, ErrTopics) || time.Since(began) > newTopicsWithin {
+		switch {
+		case err == nil, errors.Is(err, ErrTopics) && time.Since(began) > newTopicsWithin, !transient(err):
 			return found, err
+		case !errors.Is(err, ErrTopics):
+			log.Warn("brokers do not answer, and are asked again", "err", err)
 		}
 		select {
 		case <-ctx.Done():
 			return found, err
-		case <-time.After(250 * time.Millisecond):
+		case <-time.After(retryAfter):
 		}
 	}
 }

@@ -3,14 +3,39 @@
 package kafka
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
+
+// TestStartsWhileBrokersAreAway cuts every connection that asks for the topics, for a minute: a process that starts
+// then waits, and works when they answer.
+func TestStartsWhileBrokersAreAway(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		w.produceAll(0, 5, waves)
+		back := time.Now().Add(time.Minute)
+		w.fake.ControlKey(int16(kmsg.Metadata), func(kmsg.Request) (kmsg.Response, error, bool) {
+			w.fake.KeepControl()
+			away := time.Now().Before(back)
+			return nil, errors.New("away"), away
+		})
+		r := w.start(nil, nil)
+		w.ready(r)
+		if time.Now().Before(back) {
+			t.Error("ready before the brokers answered")
+		}
+		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
+}
 
 // TestKilledInTransaction ends a process in the middle of a transaction: the next one of its name does not wait until
 // the broker gives the transaction up, which it would have to before it could read the changelog.
