@@ -17,7 +17,8 @@ import (
 // never changes: a new version gets a file of its own.
 var write = flag.Bool("write-values", false, "write golden values of the present version")
 
-const goldenValue = "testdata/value.v1.bin"
+// goldenValue is the file with a value of a version.
+func goldenValue(version int) string { return fmt.Sprintf("testdata/value.v%d.bin", version) }
 
 const rich = `version: 1
 kinds: [tone, tool_misuse]
@@ -180,20 +181,32 @@ policies: [{name: p, match: ["*"], rules: [{name: s, type: consecutive, threshol
 	}
 }
 
-// TestGoldenValue reads a value as version 1 wrote it. It is in stores and changelogs: it must be read for ever.
+// TestGoldenValue reads the value of a circuit as each version wrote it. Such values are in stores and changelogs: they
+// must be read for ever. What is written now is the newest of them: another form is another version, with a file of
+// its own.
 func TestGoldenValue(t *testing.T) {
+	now := richCircuits(t).values()["c"]
 	if *write {
-		if err := os.WriteFile(goldenValue, richCircuits(t).values()["c"], 0o644); err != nil {
+		if err := os.WriteFile(goldenValue(processor.ValueVersion), now, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	value, err := os.ReadFile(goldenValue)
-	if err != nil {
-		t.Fatal(err)
+	for version := 1; version <= processor.ValueVersion; version++ {
+		value, err := os.ReadFile(goldenValue(version))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if version == processor.ValueVersion && !bytes.Equal(value, now) {
+			t.Errorf("a value is written otherwise than version %d, %d and %d bytes", version, len(now), len(value))
+		}
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) { readGoldenValue(t, value) })
 	}
+}
+
+func readGoldenValue(t *testing.T, value []byte) {
 	r := newRig(t, rich)
 	if err := r.Insert("c", value); err != nil {
-		t.Fatalf("Insert of a value of version 1: %v", err)
+		t.Fatalf("Insert: %v", err)
 	}
 	if at, err := processor.LastRecord(value); at != t0.Add(2*time.Second) || err != nil {
 		t.Errorf("LastRecord = %v, %v, want 2s after the start", at, err)

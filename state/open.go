@@ -13,12 +13,13 @@ import (
 	"github.com/dgraph-io/badger/v4/options"
 )
 
-// schema is the version of keys.go. A store of another one, older or newer, is discarded.
+// schema is the version of keys.go. A store of another one, older or newer, is discarded: it can be filled again.
 const schema = 1
 
 // label is what stands beside the database about it.
 type label struct {
-	Schema int `json:"schema"`
+	Schema int    `json:"schema"`
+	By     string `json:"by,omitempty"` // the version of the program that made it
 	Identity
 	// MemTableBytes is here because Badger ends the process when it replays a log that does not fit its table.
 	MemTableBytes int64 `json:"memtable_bytes"`
@@ -106,7 +107,7 @@ func (s *Store) create() error {
 }
 
 func (s *Store) label() label {
-	return label{Schema: schema, Identity: s.id, MemTableBytes: s.options.MemTableBytes}
+	return label{Schema: schema, By: s.options.Version, Identity: s.id, MemTableBytes: s.options.MemTableBytes}
 }
 
 func (s *Store) checkLabel() error {
@@ -119,7 +120,7 @@ func (s *Store) checkLabel() error {
 	case err != nil:
 		return fmt.Errorf("read label: %w", err)
 	case got.Schema != want.Schema:
-		return fmt.Errorf("schema version %d: want %d", got.Schema, want.Schema)
+		return fmt.Errorf("schema version %d, made by %q: want %d", got.Schema, got.By, want.Schema)
 	case got.Identity != want.Identity:
 		return fmt.Errorf("changelog %q of cluster %q: want %q of %q",
 			got.TopicID, got.ClusterID, want.TopicID, want.ClusterID)

@@ -41,6 +41,7 @@ type Options struct {
 	CacheBytes    int64        // CacheBytes bounds the cache of table indexes; 0 is 8 MiB.
 	MemTableBytes int64        // MemTableBytes is the size of one of up to three tables in memory; 0 is 8 MiB.
 	Instance      string       // Instance is told to another process that finds the store locked.
+	Version       string       // Version is told to another version that finds a store whose form it does not know.
 	Logger        *slog.Logger // Logger is told what was discarded and what fails; nil is slog.Default.
 }
 

@@ -86,6 +86,7 @@ func once(err error, instance string) error {
 func (c config) processor(policies *breaker.Policies, log *slog.Logger, metrics prometheus.Registerer) kafka.Config {
 	return kafka.Config{
 		Group: c.Group, Instance: c.InstanceID, Topics: c.topics(), Client: c.clientOpts(), DataDir: c.DataDir,
+		Version:  "fusebox " + thisBuild().Version,
 		Policies: policies, Workers: c.Workers, CommitInterval: c.CommitInterval, ShutdownTimeout: c.ShutdownTimeout,
 		MaxResident: c.MaxResidentCircuits, MaxCircuits: c.MaxCircuits, MetricsMaxCircuits: c.MetricsMaxCircuits,
 		DeadLetterPayload: c.DLQPayload, Logger: log, Metrics: metrics,

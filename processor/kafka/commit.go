@@ -96,7 +96,7 @@ func (w *worker) collect() []publication {
 func (w *worker) progressOf(p *pair, number uint64) progress {
 	k, in := w.loop.cluster, p.inputs()
 	next := progress{
-		Schema: progressSchema, Partitions: k.partitions,
+		Schema: progressSchema, By: w.loop.config.Version, Partitions: k.partitions,
 		Outcomes: inputPosition{k.topicIDs[p.outcomes.topic], in.Outcomes},
 		Signals:  inputPosition{k.topicIDs[p.signals.topic], in.Signals},
 		Number:   number, Writer: w.id, Policies: p.policies.Version, Circuits: p.known + p.out.known,

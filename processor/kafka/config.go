@@ -18,6 +18,7 @@ import (
 type Config struct {
 	Group    string    // The consumer group, the same for all instances that share the work.
 	Instance string    // Unique within the group: it is part of the transactional ids.
+	Version  string    // Of this program, such as "fusebox 1.2.3": what it writes says so. May be empty.
 	Topics   Topics    // All six must be named.
 	Client   []kgo.Opt // How to reach the brokers: seeds, TLS, SASL.
 
@@ -89,7 +90,7 @@ func (c Config) withDefaults() Config {
 	if c.Metrics == nil {
 		c.Metrics = prometheus.NewRegistry()
 	}
-	c.Store.Logger, c.Store.Instance = c.Logger, c.Instance
+	c.Store.Logger, c.Store.Instance, c.Store.Version = c.Logger, c.Instance, c.Version
 	return c
 }
 

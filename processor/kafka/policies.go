@@ -3,6 +3,7 @@ package kafka
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -124,10 +125,14 @@ type readings struct {
 }
 
 // regime reads the policies that the changelog of a partition keeps under a key.
-func (r *readings) regime(key string, text []byte) (processor.Regime, error) {
+func (r *readings) regime(key string, value []byte) (processor.Regime, error) {
 	number, err := strconv.ParseInt(key[len(policiesKeyPrefix):], 10, 64)
 	if err != nil {
 		return processor.Regime{}, fmt.Errorf("policies of the changelog: key %q: %w", key, err)
+	}
+	text, err := readPolicies(value)
+	if err != nil {
+		return processor.Regime{}, fmt.Errorf("policies of the changelog, number %d: %w", number, err)
 	}
 	policies, err := breaker.Read("changelog", text)
 	if err != nil {
@@ -146,11 +151,15 @@ func (r *readings) regime(key string, text []byte) (processor.Regime, error) {
 }
 
 // regimes returns the regimes of a partition as the store has them, oldest first. It is empty where the partition is
-// new, or where one is missing or cannot be read by this version: then circuits come straight under what is in force.
+// new, or where one is missing or is no longer held to be sound: then circuits come straight under what is in force.
+// The error is a processor.ErrNewerValue where a newer version wrote one.
 func (l *Loop) regimes(partition int32, newest int64) ([]processor.Regime, error) {
 	var found []processor.Regime
 	err := l.store.Under(partition, policiesKeyPrefix, func(key string, text []byte) error {
 		r, err := l.readings.regime(key, text)
+		if errors.Is(err, processor.ErrNewerValue) {
+			return err
+		}
 		if err != nil {
 			l.log.Warn("policies that were in force before cannot be read", "partition", partition, "err", err)
 			return nil

@@ -5,20 +5,23 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fusebox-project/fusebox/processor"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // progressKey is the key of the progress record of a partition in the changelog. No circuit has such a name.
 const progressKey = "\u0000progress"
 
-// progressSchema is the version of the progress record. A record of a newer version is not read.
+// progressSchema is the version of the progress record's form. In every form stand, under the names that they have now,
+// its version, who wrote it and by which version of Fusebox: see readAuthor.
 const progressSchema = 1
 
 // progress is the record that each transaction leaves in the changelog for every partition that it touched: where the
 // partition stood when the values before it were true.
 type progress struct {
-	Schema     int           `json:"schema"`
-	Partitions int32         `json:"partitions"` // Of the topics; where it differs from theirs, nothing may start.
+	Schema     int           `json:"schema"`       // Absent stands for 1.
+	By         string        `json:"by,omitempty"` // The version of Fusebox.
+	Partitions int32         `json:"partitions"`   // Of the topics; where it differs from theirs, nothing may start.
 	Outcomes   inputPosition `json:"outcomes"`
 	Signals    inputPosition `json:"signals"`
 	ClockMS    int64         `json:"clock_ms"` // Milliseconds since 1970; 0 before the first record.
@@ -51,14 +54,17 @@ func (p progress) append(b []byte) []byte {
 	return append(b, text...)
 }
 
+// readProgress reads a record of this form or an older one. The error is a processor.ErrNewerValue for a newer one.
 func readProgress(value []byte) (progress, error) {
+	if n := readAuthor(value).Schema; n > progressSchema {
+		return progress{}, fmt.Errorf("progress record of version %d, this one reads up to %d: %w",
+			n, progressSchema, processor.ErrNewerValue)
+	}
 	var p progress
 	if err := json.Unmarshal(value, &p); err != nil {
 		return progress{}, fmt.Errorf("read progress record: %w", err)
 	}
-	if p.Schema != progressSchema {
-		return progress{}, fmt.Errorf("progress record of schema %d: this build reads %d", p.Schema, progressSchema)
-	}
+	p.Schema = max(p.Schema, 1)
 	return p, nil
 }
 

@@ -51,6 +51,7 @@ func (l *Loop) restore(ctx context.Context, p *pair) (r restored, err error) {
 	if err != nil {
 		return r, fmt.Errorf("restore: %w", err)
 	}
+	defer func() { err = l.tellNewer(err, at.Progress) }()
 	if len(at.Progress) > 0 {
 		if r.base, err = readProgress(at.Progress); err != nil {
 			return r, err
@@ -165,6 +166,9 @@ func (l *Loop) fillCore(ctx context.Context, partition int32, r *restored) error
 			return ctx.Err()
 		}
 		r.known++
+		if _, err := processor.LastRecord(value); errors.Is(err, processor.ErrNewerValue) {
+			return fmt.Errorf("circuit %q: %w", circuit, err) // Better now than with its next record.
+		}
 		if !processor.NeedsReload(value) {
 			return ctx.Err()
 		}
