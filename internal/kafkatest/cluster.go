@@ -1,6 +1,8 @@
 package kafkatest
 
 import (
+	"context"
+	"net"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -12,6 +14,7 @@ import (
 type Cluster struct {
 	*kfake.Cluster
 	Endpoint
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // Nil on the loopback interface.
 }
 
 // New returns a cluster of three brokers on a virtual network, for a test inside a synctest bubble: call it inside,
@@ -20,7 +23,9 @@ func New(t testing.TB, opts ...kfake.Opt) *Cluster {
 	t.Helper()
 	network := new(kfake.VirtualNetwork)
 	own := []kfake.Opt{kfake.ListenFn(network.Listen), kfake.Ports(9092, 9093, 9094)}
-	return begin(t, append(own, opts...), kgo.Dialer(network.DialContext))
+	c := begin(t, append(own, opts...), kgo.Dialer(network.DialContext))
+	c.dial = network.DialContext
+	return c
 }
 
 // NewLoopback returns a cluster of one broker on the loopback interface, for benchmarks and for other processes.

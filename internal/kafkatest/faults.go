@@ -33,22 +33,26 @@ func (c *Cluster) FailEnd(t testing.TB, f EndFault) (spoiled func() int) {
 	t.Helper()
 	var hits atomic.Int64
 	var passing atomic.Pointer[kmsg.EndTxnRequest]
-	own, times := c.Client(t), int64(max(f.Times, 1))
+	own, times, ctx := c.Client(t), int64(max(f.Times, 1)), t.Context()
 	c.ControlKey(int16(kmsg.EndTxn), func(asked kmsg.Request) (kmsg.Response, error, bool) {
 		request := asked.(*kmsg.EndTxnRequest)
 		if !f.matches(request) || sameEnd(request, passing.Load()) || hits.Load() >= times {
 			return nil, nil, false
 		}
 		c.KeepControl()
-		if hits.Add(1) == times {
-			c.DropControl()
-		}
+		hits.Add(1)
 		if !f.Lost {
 			// kfake cannot be asked to do its work and answer otherwise. So the same request comes a second
-			// time, from a client of ours, while this one waits; that one takes effect.
+			// time, from a client of ours, while this one waits; that one takes effect. Where it is refused, so
+			// is this one, and nothing is spoiled.
+			var refused error
 			passing.Store(request)
-			c.SleepControl(func() { repeatEnd(t, own, *request) })
+			c.SleepControl(func() { refused = repeatEnd(ctx, own, *request) })
 			passing.Store(nil)
+			if refused != nil {
+				hits.Add(-1)
+				return nil, nil, false
+			}
 		}
 		if f.Err == nil {
 			return nil, errCut, true
@@ -70,16 +74,14 @@ func sameEnd(a, b *kmsg.EndTxnRequest) bool {
 		a.ProducerID == b.ProducerID && a.ProducerEpoch == b.ProducerEpoch
 }
 
-func repeatEnd(t testing.TB, own *kgo.Client, request kmsg.EndTxnRequest) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+func repeatEnd(ctx context.Context, own *kgo.Client, request kmsg.EndTxnRequest) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	answer, err := request.RequestWith(ctx, own)
-	if err == nil {
-		err = kerr.ErrorForCode(answer.ErrorCode)
-	}
 	if err != nil {
-		t.Errorf("end the transaction of %s in its client's place: %v", request.TransactionalID, err)
+		return err
 	}
+	return kerr.ErrorForCode(answer.ErrorCode)
 }
 
 // FailProduce answers the next times produce requests for a topic with an error; a negative number means all of them
