@@ -19,6 +19,7 @@ func Check(l *Log) (*Expected, error) {
 	c.transitions()
 	c.sequences()
 	c.states()
+	c.values()
 	c.letters()
 	c.forwards()
 	if e.Count() == 0 {
@@ -107,7 +108,7 @@ func (c *checker) states() {
 	got := map[string]*kgo.Record{}
 	newest := map[string]schemas.State{}
 	for _, r := range c.log.States {
-		if bytes.HasPrefix(r.Key, []byte{0}) {
+		if !isCircuit(r) {
 			continue
 		}
 		circuit := string(r.Key)

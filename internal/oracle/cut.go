@@ -38,10 +38,15 @@ func (l *Log) cuts(partition int32, faults *[]string) []cut {
 	}
 	// A switch is published behind the records of its transaction. Where a record has the same inputs, it was made by
 	// the record before the switch, or by the switch itself.
-	all := append(states, switches...)
+	all := append(append(states, switches...), l.valueCuts(partition, faults)...)
 	slices.SortStableFunc(all, func(a, b cut) int {
 		return cmp.Compare(a.at.Outcomes+a.at.Signals, b.at.Outcomes+b.at.Signals)
 	})
+	for i := range max(len(all)-1, 0) {
+		if a, b := all[i].at, all[i+1].at; !within(a, b) {
+			*faults = append(*faults, fmt.Sprintf("partition %d was at inputs %v and at %v", partition, a, b))
+		}
+	}
 	return all
 }
 

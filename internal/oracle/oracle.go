@@ -22,10 +22,18 @@ type Log struct {
 	Outcomes, Signals                []*kgo.Record
 	Transitions, States, DeadLetters []*kgo.Record
 
+	// Changelog is compared where it is set. What stands in it also tells how the inputs were interleaved.
+	Changelog []*kgo.Record
+
 	Group      string
 	Cluster    string            // The cluster's id. Records that were forwarded elsewhere count as direct ones.
 	TopicIDs   map[string]string // Of both inputs by name, as the header of a forwarded record has them.
 	Partitions int32             // Of each topic but the dead letters.
+
+	// Backlog is how much older than a signal an outcome may be that is handled after it. An outcome is seen a moment
+	// after its time: when the transactions before it have ended. Anything longer is a signal that did not wait. The
+	// default is three seconds.
+	Backlog time.Duration
 
 	// Policies are all that were in force at any time, those of the start first.
 	Policies []*breaker.Policies
@@ -43,8 +51,11 @@ type Expected struct {
 	Transitions map[int32][]string        // State records in their order, by partition.
 	States      map[string]string         // The newest of them, by circuit.
 	Partitions  map[string]int32          // Where each of these circuits lives.
+	Values      map[string][]byte         // What the changelog says last, by circuit.
+	Homes       map[string]int32          // Where each of those circuits lives.
 	Idle        map[string]bool           // Circuits that may have been forgotten.
 	Outcomes    map[processor.Why]int     // What became of the outcomes that were handled.
+	Counts      map[processor.Why]int64   // The same by the number that each stands for, as metrics count.
 	Handled     map[string]int            // How often an outcome was handled, by its id.
 	Letters     map[Place]bool            // What was set aside.
 	Forwarded   map[Place]*kgo.Record     // Direct records that belong to another partition.
@@ -75,7 +86,8 @@ func (e *Expected) Count() (n int) {
 func Expect(l *Log) (*Expected, []string) {
 	e := &Expected{
 		Transitions: map[int32][]string{}, States: map[string]string{}, Partitions: map[string]int32{},
-		Idle: map[string]bool{}, Outcomes: map[processor.Why]int{}, Handled: map[string]int{},
+		Values: map[string][]byte{}, Homes: map[string]int32{}, Idle: map[string]bool{},
+		Outcomes: map[processor.Why]int{}, Counts: map[processor.Why]int64{}, Handled: map[string]int{},
 		Letters: map[Place]bool{}, Forwarded: map[Place]*kgo.Record{}, Arrived: map[Place]*kgo.Record{},
 		final: map[string]*schemas.State{},
 	}
@@ -102,6 +114,4 @@ func of(records []*kgo.Record, partition int32) []*kgo.Record {
 	return own
 }
 
-// backlog is how much older than a signal an outcome may be that is handled after it. An outcome is seen a moment after
-// its time: when the transactions before it have ended. Anything longer is a signal that did not wait.
 const backlog = 3 * time.Second

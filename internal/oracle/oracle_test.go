@@ -161,6 +161,9 @@ func life(t *testing.T) *writer {
 		}
 		w.outcome(4*time.Second+time.Duration(i)*time.Millisecond, kind, fmt.Sprint("a", i))
 	}
+	for name, value := range w.core.Changes() {
+		w.publish(&w.Changelog, name, value.Append(nil))
+	}
 	return w
 }
 
@@ -214,6 +217,15 @@ func TestCheckFindsFaults(t *testing.T) {
 				return r.Partition != home && r.Timestamp.Equal(t0.Add(9*time.Second))
 			})
 		}, "nothing there was to be"},
+		{"the changelog has lost a circuit", func(w *writer) { w.Changelog[0].Key = []byte("\x00p") },
+			"has nothing of"},
+		{"the changelog has lost what a circuit counted", func(w *writer) {
+			value := w.Changelog[0].Value
+			value[len(value)-1] ^= 1
+		}, "last value of"},
+		{"the changelog knows one that nobody named", func(w *writer) {
+			w.publish(&w.Changelog, "other", w.Changelog[0].Value)
+		}, `"other"`},
 		{"policies that nobody knows", func(w *writer) { w.Policies = w.Policies[:1] }, "nobody knows"},
 		{"a signal that did not wait", func(w *writer) {
 			for _, r := range w.Outcomes {

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -38,6 +39,11 @@ func (r *replay) run(cuts []cut) {
 		}
 	}
 	r.until(cut{at: schemas.Inputs{Outcomes: math.MaxInt64, Signals: math.MaxInt64}})
+	for circuit, value := range r.core.Changes() {
+		if !value.Forgotten() {
+			r.done.Values[circuit], r.done.Homes[circuit] = value.Append(nil), r.id
+		}
+	}
 	r.core.Commit() // A sweep leaves alone what is not committed.
 	for _, circuit := range r.core.Sweep(math.MaxInt) {
 		r.done.Idle[circuit] = true
@@ -101,7 +107,7 @@ func (r *replay) checkWait() {
 	if len(r.outcomes) == 0 || r.outcomes[0].Attrs.TimestampType() != logAppendTime {
 		return
 	}
-	if next := r.outcomes[0]; next.Timestamp.Add(backlog).Before(r.signalAt) {
+	if next := r.outcomes[0]; next.Timestamp.Add(cmp.Or(r.log.Backlog, backlog)).Before(r.signalAt) {
 		r.faults = append(r.faults, fmt.Sprintf("a signal of %v was handled before %s/%d offset %d of %v",
 			r.signalAt, next.Topic, next.Partition, next.Offset, next.Timestamp))
 	}
@@ -141,6 +147,7 @@ func (r *replay) record(record *kgo.Record) {
 	result := r.core.Step(record.Timestamp, in)
 	if in.Outcome != nil {
 		r.done.Outcomes[result.Why]++
+		r.done.Counts[result.Why] += in.Outcome.Count
 		if in.Outcome.ID != "" {
 			r.done.Handled[in.Outcome.ID]++
 		}
