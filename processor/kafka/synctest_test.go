@@ -16,6 +16,7 @@ func inWorld(t *testing.T, partitions int32, test func(t *testing.T, w *world)) 
 		fake := kafkatest.New(t)
 		w := newWorld(t, fake.Endpoint, partitions)
 		w.fake = fake
+		fake.AppendTime(topics.Outcomes, topics.Signals)
 		test(t, w)
 	})
 }
