@@ -9,6 +9,10 @@ TAGS     := synctests
 TIMEOUT  ?= 20m
 FUZZTIME ?= 10s
 
+# How many seeds the simulator plays, and the first of them.
+N    ?= 1000
+SEED ?= 1
+
 # The image: where it is laid out, and the certificates of authorities that it takes along.
 ROOTFS  ?= bin/rootfs
 ROOTS   ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
@@ -17,7 +21,7 @@ ROOTS   ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tl
 RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && printf '\043include <stdlib.h>\nint main(void){return 0;}\n' | \
 	$$($(GO) env CC) -x c -o /dev/null - 2>/dev/null && echo -race)
 
-.PHONY: build demo test bench fuzz rootfs image clean
+.PHONY: build demo test simulate bench fuzz rootfs image clean
 
 ## build: the binary, in bin/
 build:
@@ -31,6 +35,10 @@ demo: build
 test:
 	$(GO) build -buildvcs=false ./...
 	$(GO) test -tags $(TAGS) $(RACE) -timeout $(TIMEOUT) ./...
+
+## simulate: N seeds of the simulator, from SEED on
+simulate:
+	$(GO) test -tags $(TAGS) -run '^TestSimulation$$' -timeout 0 ./processor/kafka -args -seeds $(N) -seed $(SEED)
 
 ## bench: all benchmarks
 bench:

@@ -103,7 +103,7 @@ func (c *catchUp) take(records []*kgo.Record) {
 
 // save hands what was taken to the store. It waits while the disk is far behind.
 func (c *catchUp) save(ctx context.Context) error {
-	position := state.Position{Offset: c.reader.position, At: time.Now(), Progress: c.progress}
+	position := state.Position{Offset: c.reader.position, At: c.loop.now(), Progress: c.progress}
 	defer func() {
 		clear(c.changes)
 		c.changes = c.changes[:0]

@@ -1,6 +1,9 @@
 package kafka
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // errCrash ends a worker as if its process had been killed: nothing more is committed.
 var errCrash = errors.New("crash")
@@ -12,3 +15,6 @@ func (l *Loop) crashes(point string) error {
 	}
 	return l.crash(point)
 }
+
+// now returns the time by which this process decides and which it tells others. Nobody but a test sets its clock off.
+func (l *Loop) now() time.Time { return time.Now().Add(l.skew) }

@@ -111,7 +111,7 @@ func (w *worker) publishHeartbeat(ctx context.Context, p *pair) {
 	if !p.out.heartbeat {
 		return
 	}
-	now := time.Now().UTC().Truncate(time.Millisecond)
+	now := w.loop.now().UTC().Truncate(time.Millisecond)
 	if clock := p.core.Clock(); clock.After(now) {
 		now = clock
 	}

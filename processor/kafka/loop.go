@@ -26,6 +26,7 @@ type Loop struct {
 	workers []*worker
 	claims  *claims
 	crash   func(point string) error // See crashes.
+	skew    time.Duration            // See now.
 
 	policies atomic.Pointer[inForce]
 	readings readings

@@ -25,7 +25,7 @@ type inForce struct {
 // Reload puts other policies in force, in each partition before the next record that it handles. It may be called at
 // any time; the policies must have been read whole and without a fault.
 func (l *Loop) Reload(policies *breaker.Policies) {
-	old := l.policies.Swap(&inForce{policies, time.Now().UTC().Truncate(time.Millisecond)})
+	old := l.policies.Swap(&inForce{policies, l.now().UTC().Truncate(time.Millisecond)})
 	l.metrics.reloads.WithLabelValues("ok").Inc()
 	l.metrics.policyInfo.DeleteLabelValues(old.Version)
 	l.metrics.policyInfo.WithLabelValues(policies.Version).Set(1)

@@ -125,7 +125,7 @@ func (l *Loop) position(partition int32, start, end int64) (int64, error) {
 		return start, nil
 	}
 	why := ""
-	switch age := time.Since(at.At); {
+	switch age := l.now().Sub(at.At); {
 	case at.Offset < start:
 		why = "its position is below the start of the changelog"
 	case at.Offset > end:

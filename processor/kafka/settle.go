@@ -13,7 +13,7 @@ func (w *worker) settle(pub *publication) {
 	p, now := pub.pair, time.Now()
 	p.core.Commit()
 	w.loop.store.Save(p.id, p.changes, state.Position{
-		Offset: pub.progress.Offset + 1, At: now, Progress: pub.progress.Value,
+		Offset: pub.progress.Offset + 1, At: w.loop.now(), Progress: pub.progress.Value,
 	})
 	clear(p.changes)
 	w.count(p, now)

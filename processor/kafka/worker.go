@@ -167,7 +167,7 @@ func (w *worker) turn(ctx, hard context.Context) error {
 		w.listEnds(ctx)
 	}
 	for p := range w.working() {
-		if err := w.advance(hard, p, now); err != nil {
+		if err := w.advance(hard, p, w.loop.now()); err != nil {
 			return err
 		}
 	}

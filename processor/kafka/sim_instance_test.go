@@ -1,0 +1,115 @@
+//go:build synctests
+
+package kafka
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// instance is a place where processes live, one after the other, under one name.
+type instance struct {
+	s       *simulation
+	name    string
+	workers int
+	skew    time.Duration // What its clock is ahead.
+	copies  []string      // Of its store, older ones first.
+	lives   int
+	life    *life // Nil while nobody lives here.
+
+	mu    sync.Mutex
+	full  string // What stands where the store looks for room, if its disk is full.
+	dir   string
+	again time.Time // When the next life begins.
+	store string    // What it finds.
+	pick  uint64
+}
+
+func newInstance(s *simulation, n, workers int) *instance {
+	return &instance{s: s, name: string(rune('a' + n)), workers: workers, dir: s.t.TempDir()}
+}
+
+// kill ends a life. The next one begins after a while, with the files as they are now, or what the event makes of them.
+func (i *instance) kill(l *life, e event) bool {
+	if !l.kill() {
+		return false
+	}
+	dir := i.s.copyOf(i.dir)
+	i.roomAgain()
+	i.s.uncountable()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.dir, i.again, i.store, i.pick = dir, time.Now().Add(e.lasts), e.store, e.pick
+	return true
+}
+
+// look notes that the process has ended, and begins the next life when it is time.
+func (i *instance) look() {
+	if i.life != nil {
+		select {
+		case err := <-i.life.process.ended:
+			i.life.process.ended <- err
+			i.note(err)
+			i.life = nil
+		default:
+			if i.life.isDead() {
+				i.life = nil
+			}
+		}
+	}
+	i.mu.Lock()
+	wait := time.Until(i.again)
+	i.mu.Unlock()
+	if i.life == nil && wait <= 0 {
+		i.prepare()
+		i.life = i.begin()
+	}
+}
+
+// note decides whether a process may have ended like this.
+func (i *instance) note(err error) {
+	if i.life.isDead() {
+		return
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrTwice):
+		i.s.took(effectTwice)
+	default:
+		i.s.t.Errorf("instance %s ended: %v", i.name, err)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.again = time.Now().Add(time.Second)
+}
+
+// heal ends what is wrong with the instance.
+func (i *instance) heal() {
+	i.roomAgain()
+	if i.life != nil {
+		i.life.thawed()
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.again = time.Time{}
+}
+
+// end stops the process in peace.
+func (i *instance) end() {
+	if i.life != nil {
+		i.s.world.end(i.life.process)
+		i.life = nil
+	}
+}
+
+// roomAgain ends that the disk is full. A store cannot be closed before.
+func (i *instance) roomAgain() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.full != "" {
+		os.Remove(i.full)
+		i.full = ""
+	}
+}

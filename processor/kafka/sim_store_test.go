@@ -1,0 +1,116 @@
+//go:build synctests
+
+package kafka
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing/synctest"
+)
+
+// prepare makes the store what the next life is to find.
+func (i *instance) prepare() {
+	switch i.store {
+	case "old":
+		if len(i.copies) > 0 {
+			i.dir = i.s.copyOf(i.copies[int(i.pick%uint64(len(i.copies)))])
+			i.s.took("store old")
+		}
+	case "lost":
+		i.dir = i.s.t.TempDir()
+		i.s.took("store lost")
+	case "damaged":
+		if i.s.damage(i.dir, i.pick) {
+			i.s.took("store damaged")
+		}
+	}
+	i.store = ""
+}
+
+// copyOf copies a directory as it is while nothing moves.
+func (s *simulation) copyOf(dir string) string {
+	<-s.still
+	defer func() { s.still <- struct{}{} }()
+	synctest.Wait()
+	to := s.t.TempDir()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		inner, err := filepath.Rel(dir, path)
+		if err != nil || d.Name() == "probe" {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, inner), 0o755)
+		}
+		return copyFile(path, filepath.Join(to, inner))
+	})
+	if err != nil {
+		s.t.Errorf("copy %s: %v", dir, err)
+	}
+	return to
+}
+
+const block = 4096
+
+// copyFile copies a file and keeps its holes.
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	zero := [block]byte{}
+	for at := 0; at < len(text); at += block {
+		part := text[at:min(at+block, len(text))]
+		if string(part) == string(zero[:len(part)]) {
+			continue
+		}
+		if _, err := out.WriteAt(part, int64(at)); err != nil {
+			return err
+		}
+	}
+	return out.Truncate(int64(len(text)))
+}
+
+// logHead is how many bytes stand before the entries of a log of Badger.
+const logHead = 20
+
+// damage overwrites some bytes of a table or a log, and tells whether there was one. It leaves alone what makes Badger
+// fail while it opens: it then leaves goroutines behind, for which virtual time waits for ever.
+func (s *simulation) damage(dir string, pick uint64) bool {
+	rng := rand.New(rand.NewPCG(pick, 0))
+	var files []string
+	for _, pattern := range []string{"*.sst", "*.mem"} {
+		found, err := filepath.Glob(filepath.Join(dir, "badger", pattern))
+		if err != nil {
+			s.t.Errorf("look for %s: %v", pattern, err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		return false
+	}
+	path := choose(rng, files)
+	text, err := os.ReadFile(path)
+	used := len(text)
+	for used > 0 && text[used-1] == 0 {
+		used--
+	}
+	if err != nil || used <= logHead {
+		return false
+	}
+	for range 1 + rng.IntN(20) {
+		text[logHead+rng.IntN(used-logHead)] ^= byte(1 + rng.IntN(255))
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		s.t.Errorf("damage %s: %v", path, err)
+	}
+	return true
+}
