@@ -13,6 +13,9 @@ FUZZTIME ?= 10s
 N    ?= 1000
 SEED ?= 1
 
+# How long chaos lasts. It has a seed of its own each time, unless SEED is given.
+MINUTES ?= 30
+
 # The image: where it is laid out, and the certificates of authorities that it takes along.
 ROOTFS  ?= bin/rootfs
 ROOTS   ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
@@ -21,7 +24,7 @@ ROOTS   ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tl
 RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && printf '\043include <stdlib.h>\nint main(void){return 0;}\n' | \
 	$$($(GO) env CC) -x c -o /dev/null - 2>/dev/null && echo -race)
 
-.PHONY: build demo test simulate bench fuzz rootfs image clean
+.PHONY: build demo test simulate chaos bench fuzz rootfs image clean
 
 ## build: the binary, in bin/
 build:
@@ -39,6 +42,13 @@ test:
 ## simulate: N seeds of the simulator, from SEED on
 simulate:
 	$(GO) test -tags $(TAGS) -run '^TestSimulation$$' -timeout 0 ./processor/kafka -args -seeds $(N) -seed $(SEED)
+
+## chaos: faults on Apache Kafka in containers for MINUTES, and a lone broker killed; SEED=N repeats the faults of a run
+chaos:
+	FUSEBOX_TEST_REQUIRE=kafka,kcat FUSEBOX_TEST_CHAOS_MINUTES=$(MINUTES) \
+		FUSEBOX_TEST_SEED=$(if $(filter file,$(origin SEED)),,$(SEED)) \
+		$(GO) test -tags $(TAGS) -count 1 -v -timeout $$(($(MINUTES) + 30))m -run '^(TestChaos|TestHungTransaction)$$' \
+		./cmd/fusebox
 
 ## bench: all benchmarks
 bench:

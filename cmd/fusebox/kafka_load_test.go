@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os/exec"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -20,22 +17,22 @@ import (
 // load writes outcomes and signals of some fifty circuits until it is ended: by franz-go, which partitions as Java
 // does, also in transactions that do not all commit, and by kcat, which partitions otherwise.
 type load struct {
+	*ledger
 	f      *installation
 	topics kafka.Topics
 	rng    *rand.Rand
+	pace   time.Duration // From one batch to the next.
 	client *kgo.Client
-	atomic *kgo.Client      // Writes transactions.
+	hasty  *kgo.Client      // Writes a quarter of it, where there is one, and gives up early.
 	kcats  map[string]*kcat // By topic.
 
-	sent    map[string]int // How often an outcome was sent that can be read, by id.
-	last    []line         // The newest outcomes, for repeating them.
-	claimed []lease        // The newest claims, for results on them.
+	last    []line  // The newest outcomes, for repeating them.
+	claimed []lease // The newest claims, for results on them.
 	number  int
 
-	stop   context.CancelFunc
-	ended  chan struct{}
-	mu     sync.Mutex // Guards what follows: promises come from the client's goroutines.
-	failed error
+	transactions chan transaction
+	stop         context.CancelFunc
+	running      sync.WaitGroup
 }
 
 // line is a record to be written.
@@ -43,52 +40,33 @@ type line struct{ topic, key, value, id string }
 
 type lease struct{ circuit, id string }
 
-// kcat is a kcat that writes what comes on its stdin.
-type kcat struct {
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	said  strings.Builder
+func newLoad(f *installation, rng *rand.Rand) *load {
+	return &load{
+		ledger: newLedger(), f: f, topics: f.topics, rng: rng, pace: 50 * time.Millisecond,
+		client: f.Client(f.t), kcats: map[string]*kcat{}, transactions: make(chan transaction),
+	}
 }
 
-func startLoad(t *testing.T, f *installation, rng *rand.Rand) *load {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	l := &load{
-		f: f, topics: f.topics, rng: rng, kcats: map[string]*kcat{}, sent: map[string]int{},
-		client: f.Client(t), atomic: f.Client(t, kgo.TransactionalID(f.group+"-load")),
-		stop: stop, ended: make(chan struct{}),
+// begin starts the load, which goes on until end, or the end of the test.
+func (l *load) begin() {
+	l.f.t.Helper()
+	ctx, stop := context.WithCancel(l.f.t.Context())
+	l.stop = stop
+	for _, topic := range []string{l.topics.Outcomes, l.topics.Signals} {
+		l.kcats[topic] = startKcat(l.f.t, l.f.Seeds, topic)
 	}
-	for _, topic := range []string{f.topics.Outcomes, f.topics.Signals} {
-		l.kcats[topic] = startKcat(t, f.Seeds[0], topic)
-	}
-	go l.run(ctx)
-	t.Cleanup(func() {
+	l.running.Go(func() { l.run(ctx) })
+	l.running.Go(l.runTransactions)
+	l.f.t.Cleanup(func() {
 		stop()
-		<-l.ended
+		l.running.Wait()
 	})
-	return l
-}
-
-func startKcat(t *testing.T, broker, topic string) *kcat {
-	t.Helper()
-	c := &kcat{cmd: exec.CommandContext(t.Context(), "kcat", "-P", "-b", broker, "-t", topic, "-K", "\t",
-		"-X", "partitioner=consistent_random", "-X", "enable.idempotence=true")}
-	c.cmd.Stderr = &c.said
-	stdin, err := c.cmd.StdinPipe()
-	if err == nil {
-		c.stdin = stdin
-		err = c.cmd.Start()
-	}
-	if err != nil {
-		t.Fatalf("start kcat: %v", err)
-	}
-	return c
 }
 
 // run writes a batch every so often.
 func (l *load) run(ctx context.Context) {
-	defer close(l.ended)
-	tick := time.NewTicker(50 * time.Millisecond)
+	defer close(l.transactions)
+	tick := time.NewTicker(l.pace)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		for range 16 {
@@ -102,7 +80,7 @@ func (l *load) run(ctx context.Context) {
 			l.writeByKcat(l.signal())
 		}
 		if l.rng.IntN(6) == 0 {
-			l.writeAtomically(ctx, l.rng.IntN(4) > 0)
+			l.writeAtomically()
 		}
 		select {
 		case <-tick.C:
@@ -111,78 +89,43 @@ func (l *load) run(ctx context.Context) {
 	}
 }
 
-// end stops the load and waits until all of it is acknowledged.
+// end stops the load and waits until what becomes of all of it is known.
 func (l *load) end() {
 	t := l.f.t
 	t.Helper()
 	l.stop()
-	<-l.ended
-	if err := l.client.Flush(t.Context()); err != nil {
-		t.Fatalf("flush: %v", err)
-	}
-	for topic, c := range l.kcats {
-		c.stdin.Close()
-		if err := c.cmd.Wait(); err != nil {
-			t.Fatalf("kcat to %s: %v: %s", topic, err, c.said.String())
+	l.running.Wait()
+	for _, client := range []*kgo.Client{l.client, l.hasty} {
+		if client == nil {
+			continue
+		}
+		if err := client.Flush(t.Context()); err != nil {
+			t.Fatalf("flush: %v", err)
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.failed != nil {
-		t.Fatalf("produce: %v", l.failed)
+	for topic, c := range l.kcats {
+		err := c.end()
+		if err != nil {
+			err = fmt.Errorf("kcat to %s: %w", topic, err)
+		}
+		for _, id := range c.ids {
+			l.settle(id, err)
+		}
 	}
 }
 
 func (l *load) write(n line) {
-	l.note(n)
-	l.client.Produce(context.Background(), n.record(), func(_ *kgo.Record, err error) { l.fail(err) })
-}
-
-func (l *load) fail(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err != nil {
-		l.failed = err
+	l.note(n.id)
+	client := l.client
+	if l.hasty != nil && l.rng.IntN(4) == 0 {
+		client = l.hasty
 	}
-}
-
-// writeAtomically writes a few outcomes in one transaction, and commits it or not.
-func (l *load) writeAtomically(ctx context.Context, commit bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), processPatience)
-	defer cancel()
-	if err := l.atomic.BeginTransaction(); err != nil {
-		l.fail(fmt.Errorf("begin a transaction: %w", err))
-		return
-	}
-	var records []*kgo.Record
-	for range 4 {
-		n := l.line(l.plain(l.circuit()))
-		records = append(records, n.record())
-		if commit {
-			l.note(n)
-		}
-	}
-	l.fail(l.atomic.ProduceSync(ctx, records...).FirstErr())
-	if err := l.atomic.EndTransaction(ctx, kgo.TransactionEndTry(commit)); err != nil {
-		l.fail(fmt.Errorf("end a transaction: %w", err))
-	}
+	client.Produce(context.Background(), n.record(), func(_ *kgo.Record, err error) { l.settle(n.id, err) })
 }
 
 func (l *load) writeByKcat(n line) {
-	l.note(n)
-	text := n.key + "\t" + n.value + "\n"
-	if n.key == "" {
-		text = n.value + "\n"
-	}
-	if _, err := io.WriteString(l.kcats[n.topic].stdin, text); err != nil {
-		l.fail(fmt.Errorf("write to kcat: %w", err))
-	}
-}
-
-func (l *load) note(n line) {
-	if n.id != "" {
-		l.sent[n.id]++
-	}
+	l.note(n.id)
+	l.kcats[n.topic].write(n)
 }
 
 func (n line) record() *kgo.Record {
@@ -199,7 +142,8 @@ func (l *load) more(count int) []*kgo.Record {
 	for i := range records {
 		o := l.plain(l.circuit())
 		n := l.line(o)
-		l.note(n)
+		l.note(n.id)
+		l.settle(n.id, nil) // Whoever writes them fails the test where it cannot.
 		records[i] = n.record()
 	}
 	return records

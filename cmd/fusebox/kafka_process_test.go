@@ -129,7 +129,7 @@ func (f *installation) run(name string, workers int) *runner {
 			<-r.ended
 		}
 		if f.t.Failed() {
-			text, _ := os.ReadFile(log.Name())
+			text := r.text()
 			f.t.Logf("the last lines of %s:\n%s", name, text[max(0, len(text)-8000):])
 		}
 		log.Close()
@@ -202,6 +202,15 @@ func (r *runner) awaitReady(text string) {
 		status, body := r.get("/readyz?verbose")
 		return status == http.StatusOK && want.MatchString(body), fmt.Sprintf("%d %s", status, body)
 	})
+}
+
+// text returns what the instance has logged.
+func (r *runner) text() string {
+	text, err := os.ReadFile(r.log.Name())
+	if err != nil {
+		r.f.t.Errorf("read the log of %s: %v", r.name, err)
+	}
+	return string(text)
 }
 
 // get asks the instance over HTTP. Where nobody answers the status is 0.

@@ -86,7 +86,8 @@ func testKilled(t *testing.T, k *kafkatest.Kafka) {
 	a.awaitReady("")
 	b.awaitReady("")
 
-	l := startLoad(t, f, rand.New(rand.NewPCG(seed, 1)))
+	l := newLoad(f, rand.New(rand.NewPCG(seed, 1)))
+	l.begin()
 	moment := func() { pause(t.Context(), time.Duration(1500+rng.IntN(3500))*time.Millisecond) }
 	for _, loseData := range []bool{false, true} {
 		moment()
@@ -109,6 +110,9 @@ func testKilled(t *testing.T, k *kafkatest.Kafka) {
 	b.start()
 	pause(t.Context(), 3*time.Second)
 	l.end()
+	if l.lost > 0 {
+		t.Fatalf("%d records were not acknowledged: %v", l.lost, l.failed)
+	}
 
 	f.awaitCaughtUp()
 	a.awaitReady("")
@@ -150,6 +154,12 @@ func (r *runner) checkCounters(l *load) {
 // check compares what was published with what the pure core says, and logs what that was.
 func (f *installation) check() *oracle.Expected {
 	f.t.Helper()
+	return f.compare(f.log())
+}
+
+// log reads the topics.
+func (f *installation) log() *oracle.Log {
+	f.t.Helper()
 	metadata, err := kadm.NewClient(f.Client(f.t)).Metadata(f.t.Context(), f.topics.Outcomes, f.topics.Signals)
 	if err != nil {
 		f.t.Fatalf("look at the topics: %v", err)
@@ -168,6 +178,11 @@ func (f *installation) check() *oracle.Expected {
 	for name, topic := range metadata.Topics {
 		log.TopicIDs[name] = base64.RawURLEncoding.EncodeToString(topic.ID[:])
 	}
+	return log
+}
+
+func (f *installation) compare(log *oracle.Log) *oracle.Expected {
+	f.t.Helper()
 	want, err := oracle.Check(log)
 	if err != nil {
 		f.t.Errorf("what was published is not what had to be:\n%v", err)
@@ -200,20 +215,12 @@ func checkStatus(t *testing.T, printed string, want *oracle.Expected) {
 	}
 }
 
-// check looks whether every outcome that was acknowledged was handled as often as it was sent, and whether the load
-// was what it is meant to be.
+// check looks whether every outcome was handled as often as it was sent, and whether the load was what it is meant to
+// be.
 func (l *load) check(want *oracle.Expected) {
 	t := l.f.t
 	t.Helper()
-	lost := 0
-	for id, times := range l.sent {
-		if got := want.Handled[id]; got != times {
-			lost++
-			if lost < 10 {
-				t.Errorf("outcome %s was sent %d times and handled %d times", id, times, got)
-			}
-		}
-	}
+	l.compare(t, want)
 	for _, why := range processor.Whys {
 		if why != processor.OverLimit && want.Outcomes[why] == 0 {
 			t.Errorf("the load had no outcome that was %s", why)

@@ -129,8 +129,8 @@ func (k *Kafka) run(t testing.TB, i int, networks []string) error {
 		testcontainers.WithEnv(k.settings(i)),
 		testcontainers.WithExposedPorts("9092/tcp"),
 		testcontainers.WithHostConfigModifier(func(hc *container.HostConfig) { hc.PortBindings = publish }),
-		testcontainers.WithWaitStrategy(wait.ForLog("Kafka Server started").
-			WithStartupTimeout(startLimit).WithPollInterval(50 * time.Millisecond)),
+		testcontainers.WithWaitStrategyAndDeadline(startLimit, wait.ForLog("Kafka Server started").
+			WithStartupTimeout(startLimit).WithPollInterval(50*time.Millisecond)),
 	}
 	for _, name := range networks {
 		known := b.alias
@@ -202,8 +202,11 @@ func (b *Broker) Pause(t testing.TB) { docker(t, "pause", b.name) }
 // Unpause lets them go on.
 func (b *Broker) Unpause(t testing.TB) { docker(t, "unpause", b.name) }
 
-// Start starts a broker again that was killed or stopped. It does not wait, see Kafka.WaitReady.
-func (b *Broker) Start(t testing.TB) { docker(t, "start", b.name) }
+// Start starts a broker again that was killed or stopped. It does not wait until it serves, see Kafka.WaitReady.
+func (b *Broker) Start(t testing.TB) {
+	docker(t, "wait", b.name) // Docker may not have noticed yet that it ended, and would leave it so.
+	docker(t, "start", b.name)
+}
 
 // WaitReady waits until the cluster answers, from any of its brokers.
 func (k *Kafka) WaitReady(t testing.TB) {

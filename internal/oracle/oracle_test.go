@@ -89,6 +89,14 @@ func (w *writer) step(r *kgo.Record, in processor.Input) {
 	}
 }
 
+// commit writes what changed to the changelog.
+func (w *writer) commit() {
+	for name, value := range w.core.Changes() {
+		w.publish(&w.Changelog, name, value.Append(nil))
+	}
+	w.core.Commit()
+}
+
 func (w *writer) publish(topic *[]*kgo.Record, key string, value []byte) {
 	*topic = append(*topic, &kgo.Record{
 		Partition: home, Offset: int64(len(*topic)), Key: []byte(key), Value: value,
@@ -179,6 +187,27 @@ func TestCheck(t *testing.T) {
 	}
 	if final, any := want.Final(circuit); !any || final.Sequence != int64(want.Count()) || want.Count() < 3 {
 		t.Errorf("Final = %+v, %v, after %d transitions", final, any, want.Count())
+	}
+}
+
+// TestCheckByTheChangelog has a claim that was handled, and changed nothing but the clock, before an outcome that was
+// written earlier and shown later. That outcome was late then, which the published records do not tell.
+func TestCheckByTheChangelog(t *testing.T) {
+	const bad = schemas.MissingEvidence
+	w := newWriter(t)
+	w.outcome(30*time.Second, bad, "1")
+	w.claim(90500*time.Millisecond, "L")
+	w.commit()
+	w.outcome(30200*time.Millisecond, bad, "2")
+	w.outcome(90600*time.Millisecond, bad, "3")
+	w.outcome(90700*time.Millisecond, bad, "4")
+	w.commit()
+	if want, err := oracle.Check(&w.Log); err != nil || want.Outcomes[processor.Late] != 1 {
+		t.Errorf("Check = %v with %v, want nil with one that is late", err, want.Outcomes)
+	}
+	w.Changelog = nil
+	if _, err := oracle.Check(&w.Log); err == nil {
+		t.Error("Check without the changelog = nil, want faults: it cannot know")
 	}
 }
 
