@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -135,7 +136,7 @@ func (s *simulation) judgeStore(i *instance, l *oracle.Log) {
 		}
 		got := map[string][]byte{}
 		err = store.Each(id, func(circuit string, value []byte) error {
-			got[circuit] = value
+			got[strings.Clone(circuit)] = bytes.Clone(value)
 			return nil
 		})
 		if err != nil {
