@@ -32,7 +32,8 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"answers": awaitAnswer, "exits": checkExit, "freeaddr": freeAddr, "kafka": runKafka,
-			"interrupt": interrupt, "setoffset": setOffset,
+			"interrupt": interrupt, "setoffset": setOffset, "nothingleft": nothingLeft,
+			"awaitgroup": awaitGroup,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[kafkaKey{}] = new(*kfake.Cluster)
@@ -137,16 +138,52 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// admin returns a client of the script's cluster.
+func admin(ts *testscript.TestScript) *kadm.Client {
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(ts.Getenv("FUSEBOX_BROKERS"), ",")...))
+	ts.Check(err)
+	ts.Defer(client.Close)
+	return kadm.NewClient(client)
+}
+
+// nothingLeft finds topics and groups whose names begin with what is given, by default as a bench names its own:
+// nothingleft [NAME]
+func nothingLeft(ts *testscript.TestScript, _ bool, args []string) {
+	name := "fusebox-bench-"
+	if len(args) > 0 {
+		name = args[0]
+	}
+	topics, err := admin(ts).ListTopics(context.Background())
+	ts.Check(err)
+	groups, err := admin(ts).ListGroups(context.Background())
+	ts.Check(err)
+	for _, there := range append(topics.Names(), groups.Groups()...) {
+		if strings.HasPrefix(there, name) {
+			ts.Fatalf("%s is left", there)
+		}
+	}
+}
+
+// awaitGroup waits until a group has members: awaitgroup NAME
+func awaitGroup(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for client := admin(ts); ; pause(ctx, 20*time.Millisecond) {
+		described, err := client.DescribeGroups(ctx, args[0])
+		ts.Check(err)
+		if len(described[args[0]].Members) > 0 {
+			return
+		}
+	}
+}
+
 // setOffset commits an offset of a group by hand: setoffset GROUP TOPIC PARTITION OFFSET
 func setOffset(ts *testscript.TestScript, _ bool, args []string) {
 	partition, err := strconv.ParseInt(args[2], 10, 32)
 	ts.Check(err)
 	at, err := strconv.ParseInt(args[3], 10, 64)
 	ts.Check(err)
-	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(ts.Getenv("FUSEBOX_BROKERS"), ",")...))
-	ts.Check(err)
-	defer client.Close()
 	offsets := kadm.Offsets{}
 	offsets.AddOffset(args[1], int32(partition), at, -1)
-	ts.Check(kadm.NewClient(client).CommitAllOffsets(context.Background(), args[0], offsets))
+	ts.Check(admin(ts).CommitAllOffsets(context.Background(), args[0], offsets))
 }

@@ -9,6 +9,9 @@ type ACL struct {
 	Operations []string `json:"operations"`
 }
 
+// BenchPrefix begins the names of the topics and the group that a bench makes for itself, where it is given no name.
+const BenchPrefix = "fusebox-bench-"
+
 // ACLs returns the rights that each part needs, for a consumer group. Write and Read on a topic or group, and Write on
 // a transactional id, bring Describe with them.
 func ACLs(topics Topics, group string) []ACL {
@@ -23,10 +26,7 @@ func ACLs(topics Topics, group string) []ACL {
 		topic("processor", topics.Changelog, "DescribeConfigs", "Read", "Write"),
 		topic("processor", topics.DeadLetters, "DescribeConfigs", "Write"),
 		{Part: "processor", Resource: "group", Name: group, Operations: []string{"Read"}},
-		{
-			Part: "processor", Resource: "transactional-id", Name: group + "-", Prefixed: true,
-			Operations: []string{"Write"},
-		},
+		prefixed("processor", "transactional-id", group+"-", "Write"),
 
 		topic("producer", topics.Outcomes, "Write"),
 
@@ -49,5 +49,13 @@ func ACLs(topics Topics, group string) []ACL {
 		topic("repair", topics.DeadLetters, "Describe"),
 		{Part: "repair", Resource: "group", Name: group, Operations: []string{"Read"}},
 		{Part: "repair", Resource: "transactional-id", Name: repairID(group), Operations: []string{"Write"}},
+
+		prefixed("bench", "topic", BenchPrefix, "Create", "Delete", "DescribeConfigs", "Read", "Write"),
+		prefixed("bench", "group", BenchPrefix, "Delete", "Read"),
+		prefixed("bench", "transactional-id", BenchPrefix, "Write"),
 	}
+}
+
+func prefixed(part, resource, name string, operations ...string) ACL {
+	return ACL{Part: part, Resource: resource, Name: name, Prefixed: true, Operations: operations}
 }

@@ -200,6 +200,8 @@ func TestACLsNameEveryTopicAndTheGroup(t *testing.T) {
 		{"operator", "topic", names.Signals, "Write"},
 		{"operator", "topic", names.Changelog, "DescribeConfigs"},
 		{"repair", "topic", names.Changelog, "Write"},
+		{"bench", "topic", "fusebox-bench-", "Delete"},
+		{"bench", "group", "fusebox-bench-", "Delete"},
 		{"repair", "group", "fusebox", "Read"},
 		{"repair", "transactional-id", "fusebox-repair", "Write"},
 	} {
