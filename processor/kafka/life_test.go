@@ -27,6 +27,7 @@ func TestLife(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		w.Produce(t, signal(schemas.Signal{Type: schemas.Claim, Circuit: circuit, Holder: "r1", Lease: "L1"}))
 		w.Produce(t, signal(schemas.Signal{Type: schemas.Claim, Circuit: circuit, Holder: "r2", Lease: "L2"}))
+		w.caughtUp()
 		st := w.await(circuit, func(st schemas.State) bool { return st.State == schemas.HalfOpen })
 		if len(st.Leases) != 1 || st.Leases[0].Holder != "r1" {
 			t.Errorf("leases = %v, want one of r1", st.Leases)

@@ -162,6 +162,9 @@ func TestPitfall10ExpiredID(t *testing.T) {
 		if n := strings.Count(w.log.String(), `msg="session begins anew"`); n != 1 {
 			t.Errorf("the session began anew %d times, want once", n)
 		}
+		if got := value(t, r.metrics.transactions.WithLabelValues(abortedResult)); got != 1 {
+			t.Errorf("%v transactions were aborted, want one, and no second try", got)
+		}
 		w.end(r)
 		w.check()
 	})
