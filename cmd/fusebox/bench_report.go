@@ -75,7 +75,7 @@ func spreadOf(all []time.Duration) spread {
 }
 
 // report adds up what the ledger holds.
-func (l *ledger) report(rate float64, load *benchLoad, waits *brokerWaits) *trips {
+func (l *tripLedger) report(rate float64, load *benchLoad, waits *brokerWaits) *trips {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var fromSend, fromAck []time.Duration

@@ -23,27 +23,27 @@ const lastTrips = 10 * time.Second
 // held the state.
 type trip struct{ sent, acked, seen time.Time }
 
-// ledger holds the trips by circuit.
-type ledger struct {
+// tripLedger holds the trips by circuit.
+type tripLedger struct {
 	mu    sync.Mutex
 	trips map[string]*trip
 	seen  int
 }
 
-func (l *ledger) sent(circuit string) {
+func (l *tripLedger) sent(circuit string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trips[circuit] = &trip{sent: time.Now()}
 }
 
-func (l *ledger) acked(circuit string) {
+func (l *tripLedger) acked(circuit string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trips[circuit].acked = time.Now()
 }
 
 // saw takes note of a state record. It tells nothing of circuits that were not made to trip.
-func (l *ledger) saw(r *kgo.Record, at time.Time) {
+func (l *tripLedger) saw(r *kgo.Record, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.trips[string(r.Key)]
@@ -57,7 +57,7 @@ func (l *ledger) saw(r *kgo.Record, at time.Time) {
 }
 
 // missing returns how many trips nobody has seen yet.
-func (l *ledger) missing() int {
+func (l *tripLedger) missing() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.trips) - l.seen
@@ -65,7 +65,7 @@ func (l *ledger) missing() int {
 
 // trips times trips under a steady load.
 func (b *bench) trips(ctx context.Context, load *benchLoad, waits *brokerWaits) (*trips, error) {
-	l := &ledger{trips: make(map[string]*trip)}
+	l := &tripLedger{trips: make(map[string]*trip)}
 	reader, err := b.reader(ctx)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (b *bench) reader(ctx context.Context) (*kgo.Client, error) {
 
 // pace sends good outcomes at the rate, and failures of new circuits in between, not in step with anybody's commits. It
 // returns the rate that came of it.
-func (b *bench) pace(ctx context.Context, load *benchLoad, l *ledger) (float64, error) {
+func (b *bench) pace(ctx context.Context, load *benchLoad, l *tripLedger) (float64, error) {
 	bar := b.bar("timing trips", int(b.length.Seconds()))
 	began, next := time.Now(), b.every
 	sent, before := 0, load.written
@@ -141,7 +141,7 @@ func (b *bench) pace(ctx context.Context, load *benchLoad, l *ledger) (float64, 
 }
 
 // makeTrip makes a circuit that is new trip.
-func (b *bench) makeTrip(ctx context.Context, load *benchLoad, l *ledger) {
+func (b *bench) makeTrip(ctx context.Context, load *benchLoad, l *tripLedger) {
 	circuit := fmt.Sprintf("bench:trip-%d:v1", load.written)
 	for range tripOutcomes - 1 {
 		load.send(ctx, circuit, schemas.TransportFailure, nil)
