@@ -15,8 +15,8 @@ type memory struct {
 	records [24]sync.Pool
 }
 
-// unpacked is how many times its size a batch is taken to have once decompressed. JSON in snappy is three to six times.
-const unpacked = 6
+// unpacked is how many times its size a batch is taken to have at least once decompressed, as JSON in snappy has.
+const unpacked = 4
 
 // GetDecompressBytes returns room for a batch, mostly.
 func (m *memory) GetDecompressBytes(packed []byte, _ kgo.CompressionCodecType) []byte {

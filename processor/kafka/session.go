@@ -13,7 +13,7 @@ const (
 	sessionTimeout     = 10 * time.Second
 	heartbeatInterval  = time.Second // Of the group member, not of the partitions.
 	fetchMaxWait       = 250 * time.Millisecond
-	fetchMaxBytes      = 2 << 20 // Of one answer of one broker. It may be ten times that once decompressed.
+	fetchMaxBytes      = 1 << 20 // Of one answer of one broker. It may be ten times that once decompressed.
 	fetchPartBytes     = 512 << 10
 	batchMaxBytes      = 64 << 20 // Of one batch once decompressed; what is larger is skipped and named.
 	maxPoll            = 8192     // Records handled between two looks at the clock, about 20 ms of work.
