@@ -13,6 +13,7 @@ import (
 type cut struct {
 	at       schemas.Inputs
 	trigger  schemas.Trigger
+	circuit  string            // Whose value tells it; empty where a transition does.
 	policies *breaker.Policies // Put in force here; nil where it is a circuit's record.
 }
 

@@ -55,14 +55,16 @@ func (r *replay) run(cuts []cut) {
 func (r *replay) until(c cut) {
 	outcomes, signals := below(r.outcomes, c.at.Outcomes), below(r.signals, c.at.Signals)
 	r.outcomes, r.signals = r.outcomes[len(outcomes):], r.signals[len(signals):]
+	byOutcome, bySignal := r.made(c, outcomes, c.at.Outcomes), r.made(c, signals, c.at.Signals)
 	for len(outcomes)+len(signals) > 0 {
 		outcomeNext := len(signals) == 0
 		if len(outcomes) > 0 && len(signals) > 0 {
 			outcomeNext = !signals[0].Timestamp.Before(outcomes[0].Timestamp)
-			switch last := c.trigger.Offset; {
-			case len(outcomes) == 1 && outcomes[0].Topic == c.trigger.Topic && outcomes[0].Offset == last:
+			switch {
+			case byOutcome == bySignal:
+			case byOutcome && len(outcomes) == 1:
 				outcomeNext = false
-			case len(signals) == 1 && signals[0].Topic == c.trigger.Topic && signals[0].Offset == last:
+			case bySignal && len(signals) == 1:
 				outcomeNext = true
 			}
 		}
@@ -86,6 +88,20 @@ func (r *replay) until(c cut) {
 	}
 	r.passMarkers(&r.at.Outcomes, c.at.Outcomes)
 	r.passMarkers(&r.at.Signals, c.at.Signals)
+}
+
+// made tells whether the last of the records of one topic made the cut: the one that the cut names, or one of the
+// circuit that it is of.
+func (r *replay) made(c cut, records []*kgo.Record, next int64) bool {
+	if len(records) == 0 {
+		return false
+	}
+	last := records[len(records)-1]
+	if c.circuit == "" {
+		return last.Topic == c.trigger.Topic && last.Offset == c.trigger.Offset
+	}
+	circuit, err := read(last, r.log.isSignal(last), &processor.Input{})
+	return err == nil && circuit == c.circuit && last.Offset+1 == next
 }
 
 func (r *replay) passMarkers(at *int64, to int64) {

@@ -42,7 +42,7 @@ func (l *Log) valueCuts(partition int32, faults *[]string) []cut {
 			*faults = append(*faults, fmt.Sprintf("changelog/%d offset %d: %v", partition, r.Offset, err))
 			continue
 		}
-		cuts = append(cuts, cut{at: at})
+		cuts = append(cuts, cut{at: at, circuit: string(r.Key)})
 	}
 	return cuts
 }

@@ -41,6 +41,7 @@ func (s *simulation) judge() {
 	}
 	s.judgeAcknowledged(want)
 	s.judgeLeases(l.Transitions)
+	s.judgeProgress(l.Changelog)
 	for _, i := range s.instances {
 		s.judgeStore(i, l)
 	}
@@ -107,6 +108,25 @@ func (s *simulation) judgeLeases(transitions []*kgo.Record) {
 			}
 			holders[key] = l.Holder
 		}
+	}
+}
+
+// judgeProgress looks whether the transactions of a partition came one after the other, whoever wrote them: what was
+// fenced says nothing any more.
+func (s *simulation) judgeProgress(changelog []*kgo.Record) {
+	last := map[int32]progress{}
+	for _, r := range changelog {
+		if string(r.Key) != progressKey {
+			continue
+		}
+		now, err := readProgress(r.Value)
+		before := last[r.Partition]
+		if err != nil || now.Number <= before.Number ||
+			now.Outcomes.Next < before.Outcomes.Next || now.Signals.Next < before.Signals.Next {
+			s.t.Errorf("progress of partition %d, offset %d: %+v comes after %+v: %v",
+				r.Partition, r.Offset, now, before, err)
+		}
+		last[r.Partition] = now
 	}
 }
 

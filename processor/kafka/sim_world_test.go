@@ -108,12 +108,27 @@ func (s *simulation) heal() {
 	}
 	time.Sleep(time.Until(s.hung))
 	for range 2 { // What was forwarded last lies behind what was committed.
-		s.until("healed", s.healed)
+		s.awaitHealed()
 		time.Sleep(time.Second)
 	}
 	s.count()
 	for _, i := range s.instances {
 		i.end()
+	}
+}
+
+func (s *simulation) awaitHealed() {
+	for begin := time.Now(); !s.healed(); time.Sleep(250 * time.Millisecond) {
+		if time.Since(begin) < patience {
+			continue
+		}
+		for _, i := range s.instances {
+			if i.life != nil {
+				s.t.Logf("%s: %+v", i.name, i.life.process.Ready())
+			}
+		}
+		s.stacks()
+		s.t.Fatalf("not healed after %v", patience)
 	}
 }
 
