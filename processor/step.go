@@ -31,7 +31,6 @@ func (p *Partition) Step(at time.Time, in Input) Result {
 		s.result.Known = 1
 	}
 	s.result.Circuit = s.name
-	s.inputs = in.Inputs
 	if s.breaker.Override != nil {
 		s.publish(s.breaker.Expire(s.at, s.policy), false)
 	}
@@ -42,6 +41,7 @@ func (p *Partition) Step(at time.Time, in Input) Result {
 		}
 		*s.circuit = *newCircuit(s.name, p.newest(), s.at)
 	}
+	s.inputs = in.Inputs
 	if s.sequence == 0 {
 		s.publish(breaker.Touched, false)
 	}

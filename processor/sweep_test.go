@@ -16,6 +16,28 @@ defaults: {minimum_throughput: 2, break: {jitter: 0}, idle_after: 1h}
 policies: [{name: p, match: ["*"], rules: [{name: r, type: ratio, threshold: 0.5}]}]
 `
 
+// TestNewLifeSweptOrNot begins a second life of a circuit that a sweep has forgotten, and of one that it has not
+// reached: both leave the same in the changelog.
+func TestNewLifeSweptOrNot(t *testing.T) {
+	var values []string
+	for _, swept := range []bool{false, true} {
+		r := newRig(t, brief)
+		r.outcomes(0, schemas.Accepted)
+		r.Commit()
+		r.Advance(t0.Add(2 * time.Hour))
+		if swept {
+			r.Sweep(1)
+			r.Commit()
+		}
+		r.outcomes(2*time.Hour, schemas.Accepted)
+		values = append(values, fmt.Sprintf("%x", r.values()["c"]))
+	}
+	if values[0] != values[1] {
+		t.Errorf("the new life of a circuit that was not swept is\n%s, want as of one that was\n%s",
+			values[0], values[1])
+	}
+}
+
 // TestSweep forgets what has been idle for exactly the idle time, no more than it may, and nothing that is touched,
 // open or younger.
 func TestSweep(t *testing.T) {
