@@ -49,6 +49,7 @@ type chaos struct {
 // TestChaos lets processes, brokers and the ways between them fail under load, one or two at a time, as a seed tells.
 // In the end what was published must be what the pure core says, and each outcome that was acknowledged handled once.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	kafkatest.Require(t, "kafka", "kcat")
 	seed, length := chaosSettings(t)
 	t.Logf("FUSEBOX_TEST_SEED=%d", seed)

@@ -3,53 +3,137 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"net/http"
+	"regexp"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/internal/kafkatest"
 )
 
-// TestHungTransaction kills a lone broker right after it has said that a transaction of a producer is committed. One
-// that starts again then does not always write the markers that are missing, and nobody reads past that transaction.
-// Fusebox must say who holds what since when, and go on by itself once an operator has ended it. Where the race does
-// not give such a transaction, a producer that does not end its own does.
+// TestHungTransaction leaves transactions open that keep records from being read. Fusebox must say who holds what since
+// when, and go on by itself once an operator has ended them.
 func TestHungTransaction(t *testing.T) {
+	t.Parallel()
 	k := kafkatest.Start(t)
 	f := install(t, k, "hung", loadPolicies)
 	a := f.run("a", 2)
 	a.awaitReady("")
 	l := newLoad(f, rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)))
-	hung := f.hangByKill(l)
-	if len(hung) == 0 {
-		t.Log("no transaction hangs: a producer leaves its own open")
-		hung = f.hang(l)
-	}
-	t.Logf("hung: %+v", hung)
-	f.Produce(t, l.more(300)...)
-
-	for _, o := range hung {
-		words := fmt.Sprintf("outcomes from offset %d on cannot be read: an open transaction is held by "+
-			"transactional id %q", o.From, "hung-producer")
-		f.until("the holder named in the report", func() (bool, string) {
-			status, body := a.get("/readyz?verbose")
-			return status == 503 && strings.Contains(body, words), body
-		})
-	}
-	f.until("the holder named in the log", func() (bool, string) {
-		text := a.text()
-		return strings.Contains(text, `outcomes cannot be read: a transaction is open`) &&
-			strings.Contains(text, `held by`) && strings.Contains(text, `hung-producer`), text
-	})
-	for _, o := range hung {
-		k.EndOpen(t, o, true)
-	}
-	a.awaitReady("")
+	testHungOutcomes(t, f, a, l)
+	testHungStart(t, f, a)
+	f.Produce(t, l.more(100)...)
 	f.awaitCaughtUp()
 	a.stop()
 	l.compare(t, f.check())
+}
+
+// testHungOutcomes kills a lone broker right after it has said that a transaction of a producer is committed. One that
+// starts again then does not always write the markers that are missing. Where the race does not give such a
+// transaction, a producer that does not end its own does.
+func testHungOutcomes(t *testing.T, f *installation, a *runner, l *load) {
+	hung := f.hangByKill(l)
+	if len(hung) == 0 {
+		t.Log("no transaction hangs: a producer leaves its own open")
+		f.transaction(l, func(*kgo.Client) error { return nil })
+		hung = f.hanging()
+	}
+	t.Logf("hung: %+v", hung)
+	f.Produce(t, l.more(300)...)
+	for _, o := range hung {
+		a.awaitHolder(fmt.Sprintf(`outcomes from offset %d on cannot be read: an open transaction is held by `+
+			`transactional id %q \(\w+\), producer %d since offset %d, which it last wrote to at 20`,
+			o.From, hangingID, o.ProducerID, o.From), "outcomes cannot be read: a transaction is open")
+	}
+	for _, o := range hung {
+		f.EndOpen(t, o, true)
+	}
+	a.awaitReady("")
+}
+
+// testHungStart leaves a transaction open that a process which starts has to wait for: with offsets of the group, and
+// with a record in the changelog, as the process's own would have.
+func testHungStart(t *testing.T, f *installation, a *runner) {
+	a.stop()
+	f.hangMemory()
+	a.start()
+	for _, topic := range []string{"__consumer_offsets", f.topics.Changelog} {
+		hung := f.OpenTransactions(t, topic)
+		if len(hung) != 1 {
+			t.Fatalf("open transactions of %s: %+v, want 1", topic, hung)
+		}
+		words := map[string][2]string{
+			"__consumer_offsets": {"the group's offsets are not to be had: an open transaction in " +
+				fmt.Sprintf("__consumer_offsets/%d", hung[0].Partition), "could change the group's offsets"},
+			f.topics.Changelog: {"the changelog cannot be read beyond offset .*: an open transaction",
+				"restore stands still: a transaction is open"},
+		}[topic]
+		a.awaitHolder(words[0]+fmt.Sprintf(` is held by transactional id %q`, hangingID), words[1])
+		f.EndOpen(t, hung[0], false)
+	}
+	a.awaitReady("")
+}
+
+// hangingID is the transactional id of the producer that holds things up.
+const hangingID = "hanging-producer"
+
+// awaitHolder waits until the instance is not ready and its report says who holds what, and its log too.
+func (r *runner) awaitHolder(report, line string) {
+	r.f.t.Helper()
+	want := regexp.MustCompile(report)
+	r.f.until("the holder named in the report", func() (bool, string) {
+		status, body := r.get("/readyz?verbose")
+		return status == http.StatusServiceUnavailable && want.MatchString(body), body + "\nwant " + report
+	})
+	named := regexp.MustCompile(regexp.QuoteMeta(line) + `.*held by.*` + hangingID)
+	if text := r.text(); !named.MatchString(text) {
+		r.f.t.Errorf("the log does not say %q with the holder", line)
+	}
+}
+
+// hangMemory leaves a transaction open that has a record in the changelog and offsets of the group, which is empty.
+func (f *installation) hangMemory() {
+	t := f.t
+	t.Helper()
+	client := f.Client(t, kgo.TransactionalID(hangingID), kgo.TransactionTimeout(10*time.Minute),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	err := client.BeginTransaction()
+	if err == nil {
+		err = client.ProduceSync(t.Context(), &kgo.Record{Topic: f.topics.Changelog, Key: []byte("x")}).FirstErr()
+	}
+	if err != nil {
+		t.Fatalf("write to the changelog: %v", err)
+	}
+	id, epoch, err := client.ProducerID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := kmsg.NewPtrAddOffsetsToTxnRequest()
+	add.TransactionalID, add.ProducerID, add.ProducerEpoch, add.Group = hangingID, id, epoch, f.group
+	added, err := add.RequestWith(t.Context(), client)
+	if err == nil {
+		err = kerr.ErrorForCode(added.ErrorCode)
+	}
+	if err != nil {
+		t.Fatalf("add offsets to a transaction: %v", err)
+	}
+	commit := kmsg.NewPtrTxnOffsetCommitRequest()
+	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch, commit.Group = hangingID, id, epoch, f.group
+	topic := kmsg.NewTxnOffsetCommitRequestTopic()
+	topic.Topic = f.topics.Outcomes
+	topic.Partitions = append(topic.Partitions, kmsg.NewTxnOffsetCommitRequestTopicPartition())
+	commit.Topics = append(commit.Topics, topic)
+	committed, err := commit.RequestWith(t.Context(), client)
+	if err == nil {
+		err = kerr.ErrorForCode(committed.Topics[0].Partitions[0].ErrorCode)
+	}
+	if err != nil {
+		t.Fatalf("commit offsets in a transaction: %v", err)
+	}
 }
 
 // hangs is how often the broker is killed for a transaction that hangs.
@@ -71,24 +155,18 @@ func (f *installation) hangByKill(l *load) []kafkatest.OpenTransaction {
 		})
 		broker.Start(f.t)
 		f.WaitReady(f.t)
-		if hung := f.hangers(); len(hung) > 0 {
+		if hung := f.hanging(); len(hung) > 0 {
 			return hung
 		}
 	}
 	return nil
 }
 
-// hang leaves a transaction open, for as long as a broker allows.
-func (f *installation) hang(l *load) []kafkatest.OpenTransaction {
-	f.transaction(l, func(*kgo.Client) error { return nil })
-	return f.hangers()
-}
-
 // transaction writes outcomes in one transaction, which is to be committed.
 func (f *installation) transaction(l *load, end func(*kgo.Client) error) {
 	t := f.t
 	t.Helper()
-	client := f.Client(t, kgo.TransactionalID("hung-producer"), kgo.TransactionTimeout(10*time.Minute))
+	client := f.Client(t, kgo.TransactionalID(hangingID), kgo.TransactionTimeout(10*time.Minute))
 	err := client.BeginTransaction()
 	if err == nil {
 		err = client.ProduceSync(t.Context(), l.more(60)...).FirstErr()
@@ -101,8 +179,8 @@ func (f *installation) transaction(l *load, end func(*kgo.Client) error) {
 	}
 }
 
-// hangers returns the open transactions of the outcomes that are still there after a while.
-func (f *installation) hangers() []kafkatest.OpenTransaction {
+// hanging returns the open transactions of the outcomes that are still there after a while.
+func (f *installation) hanging() []kafkatest.OpenTransaction {
 	first := f.OpenTransactions(f.t, f.topics.Outcomes)
 	pause(f.t.Context(), 2*time.Second)
 	second := f.OpenTransactions(f.t, f.topics.Outcomes)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -130,32 +129,4 @@ func (r *logReader) readTo(ctx context.Context, end int64, take func(*kgo.Record
 		}
 	}
 	return nil
-}
-
-// holder names who holds the oldest open transaction of a partition, for a person to read.
-func (k *cluster) holder(topic string, partition int32) string {
-	ctx, cancel := context.WithTimeout(context.Background(), transactionTimeout)
-	defer cancel()
-	set := kadm.TopicsSet{}
-	set.Add(topic, partition)
-	found, err := k.admin.DescribeProducers(ctx, set)
-	if err != nil {
-		return fmt.Sprintf("somebody the brokers do not name (%v)", err)
-	}
-	var oldest *kadm.DescribedProducer
-	for _, p := range found[topic].Partitions[partition].ActiveProducers {
-		if p.CurrentTxnStartOffset >= 0 && (oldest == nil || p.CurrentTxnStartOffset < oldest.CurrentTxnStartOffset) {
-			oldest = &p
-		}
-	}
-	if oldest == nil {
-		return "nobody that the partition's leader knows of"
-	}
-	who := fmt.Sprintf("producer %d", oldest.ProducerID)
-	if listed, err := k.admin.ListTransactions(ctx, []int64{oldest.ProducerID}, nil); err == nil {
-		for id, t := range listed {
-			who = fmt.Sprintf("transactional id %q (%s), producer %d", id, t.State, oldest.ProducerID)
-		}
-	}
-	return fmt.Sprintf("%s since offset %d", who, oldest.CurrentTxnStartOffset)
 }

@@ -40,7 +40,7 @@ func (l *Loop) restore(ctx context.Context, p *pair) (r restored, err error) {
 			l.claims.release(p)
 		}
 	}()
-	all, err := again(ctx, l.trouble(p.id), func() (map[int32]committed, error) { return l.cluster.offsets(ctx) })
+	all, err := again(ctx, l.unstable(p.id), func() (map[int32]committed, error) { return l.cluster.offsets(ctx) })
 	if err != nil {
 		return r, err
 	}
