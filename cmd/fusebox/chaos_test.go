@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,7 +108,7 @@ func chaosSettings(t *testing.T) (seed uint64, length time.Duration) {
 func startChaos(t *testing.T, rng *rand.Rand) *chaos {
 	t.Helper()
 	c := &chaos{
-		installation: install(t, kafkatest.StartThreeFragile(t), "chaos", loadPolicies), rng: rng,
+		installation: install(t, kafkatest.StartThree(t), "chaos", loadPolicies), rng: rng,
 		came: map[string]int{},
 	}
 	disk := smallDisk(t, filepath.Join(c.dir, "a"))
@@ -173,13 +174,22 @@ func (c *chaos) awaitWell() time.Duration {
 			ends = c.ends(ctx)
 			continue
 		}
-		behind = c.behind(ctx, ends)
+		if behind = c.behind(ctx, ends); behind == "" {
+			behind = c.a.unready() + c.b.unready()
+		}
 	}
-	c.a.awaitReady("")
-	c.b.awaitReady("")
 	took := time.Since(began)
 	c.WaitInSync(c.t)
 	return took
+}
+
+// unready says what keeps an instance from being ready, or nothing.
+func (r *runner) unready() string {
+	status, body := r.get("/readyz?verbose")
+	if status == http.StatusOK {
+		return ""
+	}
+	return fmt.Sprintf("%s: %d %s\n", r.name, status, body)
 }
 
 // mustLive fails the test where an instance has ended by itself.

@@ -49,30 +49,23 @@ type Kafka struct {
 func Start(t testing.TB) *Kafka {
 	t.Helper()
 	Require(t, "kafka")
-	return startCluster(t, 1, false)
+	return startCluster(t, 1)
 }
 
-// StartThree returns a cluster of three brokers, replication 3 and min.insync.replicas 2. Its need is kafka.
+// StartThree returns a cluster of three brokers, replication 3 and min.insync.replicas 2, with a proxy before each and
+// a network between them that can be cut: see Broker.Slow, Broker.Silence and Broker.CutOff. Its need is kafka.
 func StartThree(t testing.TB) *Kafka {
 	t.Helper()
 	Require(t, "kafka")
-	return startCluster(t, 3, false)
+	return startCluster(t, 3)
 }
 
-// StartThreeFragile returns a cluster like that of StartThree, with a proxy before each broker and a network between
-// them that can be cut: see Broker.Slow, Broker.Silence and Broker.CutOff. Its need is kafka.
-func StartThreeFragile(t testing.TB) *Kafka {
-	t.Helper()
-	Require(t, "kafka")
-	return startCluster(t, 3, true)
-}
-
-func startCluster(t testing.TB, size int, fragile bool) *Kafka {
+func startCluster(t testing.TB, size int) *Kafka {
 	t.Helper()
 	withoutReaper()
 	k := &Kafka{Endpoint: Endpoint{replication: int16(size)}}
 	var networks []string
-	if fragile {
+	if size > 1 {
 		networks = []string{newNetwork(t)} // Ports are published by way of this one, so that the other may be cut.
 	}
 	between := newNetwork(t)
@@ -83,7 +76,7 @@ func startCluster(t testing.TB, size int, fragile bool) *Kafka {
 			Addr: addr, host: addr, alias: alias(i), between: between,
 			name: fmt.Sprintf("fusebox-test-kafka-%d-%d", os.Getpid(), port),
 		}
-		if fragile {
+		if size > 1 {
 			b.standBehindProxy(t)
 		}
 		k.Brokers, k.Seeds = append(k.Brokers, b), append(k.Seeds, b.Addr)

@@ -39,16 +39,3 @@ func TestBrokerComesBackAfterKill(t *testing.T) {
 	b.Unpause(t)
 	k.WaitReady(t)
 }
-
-func TestThreeBrokersServeWithoutOne(t *testing.T) {
-	k := kafkatest.StartThree(t)
-	k.CreateTopics(t, "fusebox.", 3)
-	outcomes := kafkatest.Topics("fusebox.")[0]
-	k.Brokers[0].Kill(t)
-	for range 10 {
-		k.Produce(t, &kgo.Record{Topic: outcomes, Value: []byte("x")})
-	}
-	if got := len(k.ReadCommitted(t, outcomes)); got != 10 {
-		t.Errorf("ReadCommitted returns %d records, want 10", got)
-	}
-}

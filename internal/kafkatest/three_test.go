@@ -12,9 +12,9 @@ import (
 	"github.com/fusebox-project/fusebox/internal/kafkatest"
 )
 
-// TestFragile does to a cluster all that StartThreeFragile is for, and looks whether clients notice.
-func TestFragile(t *testing.T) {
-	k := kafkatest.StartThreeFragile(t)
+// TestThree does to a cluster of three all that it is for, and looks whether clients notice.
+func TestThree(t *testing.T) {
+	k := kafkatest.StartThree(t)
 	k.Create(t, 1, nil, "in")
 	k.WaitInSync(t)
 	leader := leaderOf(t, k)
@@ -62,8 +62,10 @@ func TestFragile(t *testing.T) {
 	if _, err := ping(time.Second); err == nil {
 		t.Errorf("Ping of a killed broker = nil, want an error")
 	}
-	b.Start(t)
-	k.WaitInSync(t)
+	k.Produce(t, &kgo.Record{Topic: "in", Value: []byte("y")})
+	if got := len(k.ReadCommitted(t, "in")); got != 2 {
+		t.Errorf("ReadCommitted without a broker returns %d records, want 2", got)
+	}
 }
 
 // leaderOf returns the node that leads the one partition of the topic, as the brokers see it that are not cut off.
