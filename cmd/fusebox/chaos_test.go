@@ -160,21 +160,19 @@ func (c *chaos) step() {
 func (c *chaos) awaitWell() time.Duration {
 	c.t.Helper()
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(c.t.Context(), recoveryLimit)
-	defer cancel()
 	var ends kadm.ListedOffsets
 	for behind := "the ends of the inputs"; behind != ""; {
-		if ctx.Err() != nil {
+		if time.Since(began) > recoveryLimit {
 			c.t.Fatalf("not well again after %v: %s", recoveryLimit, behind)
 		}
-		pause(ctx, 100*time.Millisecond)
+		pause(c.t.Context(), 100*time.Millisecond)
 		c.mustLive(c.a)
 		c.mustLive(c.b)
 		if ends == nil {
-			ends = c.ends(ctx)
+			ends = c.ends()
 			continue
 		}
-		if behind = c.behind(ctx, ends); behind == "" {
+		if behind = c.behind(ends); behind == "" {
 			behind = c.a.unready() + c.b.unready()
 		}
 	}
@@ -204,8 +202,8 @@ func (c *chaos) mustLive(r *runner) {
 }
 
 // ends returns the last stable offsets of both inputs, or nil where they are not to be had.
-func (c *chaos) ends(ctx context.Context) kadm.ListedOffsets {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+func (c *chaos) ends() kadm.ListedOffsets {
+	ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
 	defer cancel()
 	ends, err := c.admin.ListCommittedOffsets(ctx, c.topics.Outcomes, c.topics.Signals)
 	if err != nil || ends.Error() != nil {
@@ -216,8 +214,8 @@ func (c *chaos) ends(ctx context.Context) kadm.ListedOffsets {
 
 // behind says which partition the group has not handled to these ends, or nothing. The last offset may be a marker,
 // which nobody commits.
-func (c *chaos) behind(ctx context.Context, ends kadm.ListedOffsets) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+func (c *chaos) behind(ends kadm.ListedOffsets) string {
+	ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
 	defer cancel()
 	commits, err := c.admin.FetchOffsets(kadm.RequireStable(ctx), c.group)
 	if err == nil {
