@@ -42,7 +42,7 @@ func (w *worker) commit(ctx context.Context) error {
 		return err
 	}
 	if err := w.session.Begin(); err != nil {
-		return fmt.Errorf("begin a transaction: %w", err)
+		return fmt.Errorf("%w: begin a transaction: %w", errRejoin, err) // The client may still be in the last one.
 	}
 	w.publisher.reset()
 	for i := range batch {

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/internal/kafkatest"
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // TestCommitUnknown spoils the end of a transaction in each way: it took effect or not, and the answer was an error or
@@ -53,6 +55,48 @@ func TestCommitUnknown(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStopAfterEndWasNotAnswered stops a process when it is about to begin a transaction after one whose offsets were
+// never answered: the client is still in that one. This is no failure of the process, what it held comes again.
+func TestStopAfterEndWasNotAnswered(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		var silent atomic.Bool
+		begins, reached, stopped := 0, make(chan struct{}), make(chan struct{})
+		r := w.start(nil, func(l *Loop) {
+			l.crash = func(point string) error {
+				if point != "before begin" || !silent.Load() {
+					return nil
+				}
+				if begins++; begins == 2 {
+					close(reached)
+					<-stopped
+				}
+				return nil
+			}
+		})
+		w.ready(r)
+		w.produceAll(0, 5, waves)
+		w.caughtUp()
+		silent.Store(true)
+		w.fake.ControlKey(int16(kmsg.TxnOffsetCommit), func(kmsg.Request) (kmsg.Response, error, bool) {
+			if silent.Load() {
+				w.fake.KeepControl()
+			}
+			return nil, nil, silent.Load()
+		})
+		w.Produce(t, outcome("case:route-0:v1", schemas.MissingEvidence, "last"))
+		<-reached
+		r.stop()
+		close(stopped)
+		w.end(r)
+		silent.Store(false)
+		r = w.start(nil, nil)
+		w.ready(r)
+		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
 }
 
 // TestRebalance lets a second process join while the first works, and takes a member out of the group between the
