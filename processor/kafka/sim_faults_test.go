@@ -50,12 +50,15 @@ var faults = map[string]func(*simulation, event){
 
 var classes = slices.Sorted(maps.Keys(faults))
 
+// weighted are the classes to draw from: what happens at a point of the commit is drawn more often.
+var weighted = append(slices.Clone(classes), "crash at a point", "frozen at a point", "frozen at a point")
+
 const effectTwice = "instance stopped as there seemed to be two"
 
 // effects are what else must have happened in a long enough run.
 var effects = func() []string {
 	all := []string{
-		"store old", "store lost", "store damaged", "metrics compared", "metrics of circuits compared",
+		"store old", "store lost", "store damaged", "metrics compared", "metrics of circuits compared", effectRecreated,
 	}
 	for _, point := range points {
 		all = append(all, "crash "+point, "frozen "+point)
@@ -298,7 +301,9 @@ func (s *simulation) hanging(e event) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if err := rogue.ProduceSync(ctx, r).FirstErr(); err == nil {
-		s.hung = time.Now().Add(lasts) // Its timeout ends it.
+		if until := time.Now().Add(lasts); until.After(s.hung) {
+			s.hung = until // Its timeout ends it.
+		}
 		s.took(e.class)
 	}
 }

@@ -204,12 +204,8 @@ func (s *simulation) judgeMetrics(want *oracle.Expected) {
 			counted[why.String()] = float64(n)
 		}
 	}
-	got := 0.0
-	for _, l := range s.lives {
-		got += value(s.t, l.process.metrics.records.WithLabelValues(topics.Outcomes, "handled"))
-	}
-	if int(got) != handled {
-		s.t.Errorf("fusebox_records_total says %v outcomes were handled, want %d", got, handled)
+	if got := s.handled(s.lives); got != handled {
+		s.t.Errorf("fusebox_records_total says %d outcomes were handled, want %d", got, handled)
 	}
 	s.took("metrics compared")
 	if s.counted != nil && !maps.Equal(s.counted, counted) {

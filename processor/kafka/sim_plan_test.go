@@ -23,7 +23,9 @@ type plan struct {
 	producers  []producerPlan
 	routers    []partitioner
 	length     time.Duration
+	quiet      bool // Now and then nobody sends anything: heartbeats are all that is committed.
 	events     []event
+	recreated  bool // When all is over, the outcomes are deleted and made anew: see epilogue.
 }
 
 // producerPlan is one producer of outcomes.
@@ -54,8 +56,8 @@ func (e event) String() string {
 func (p plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d partitions, workers %v, policy %d, %d circuits, %d in memory, producers %+v, "+
-		"routers %v, %v\n", p.seed, p.partitions, p.workers, p.policy, p.circuits, p.resident, p.producers, p.routers,
-		p.length)
+		"routers %v, %v, quiet %v, recreated %v\n", p.seed, p.partitions, p.workers, p.policy, p.circuits, p.resident,
+		p.producers, p.routers, p.length, p.quiet, p.recreated)
 	for _, e := range p.events {
 		fmt.Fprintf(&b, "%v\n", e)
 	}
@@ -98,6 +100,8 @@ func drawPlan(seed uint64) plan {
 	for range rng.IntN(7) {
 		p.events = append(p.events, drawEvent(rng, p))
 	}
+	p.quiet = rng.IntN(3) == 0
+	p.recreated = rng.IntN(8) == 0
 	slices.SortFunc(p.events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 	return p
 }
@@ -105,7 +109,7 @@ func drawPlan(seed uint64) plan {
 func drawEvent(rng *rand.Rand, p plan) event {
 	return event{
 		at:       time.Duration(rng.Int64N(int64(p.length))).Truncate(time.Millisecond),
-		class:    choose(rng, classes),
+		class:    choose(rng, weighted),
 		instance: rng.IntN(len(p.workers)),
 		point:    choose(rng, points),
 		nth:      1 + rng.IntN(3),

@@ -67,7 +67,7 @@ func (y *tally) done(t *testing.T, seed uint64) {
 	defer y.mu.Unlock()
 	if y.seeds++; t.Failed() {
 		y.failed = append(y.failed, seed)
-		t.Logf("again: go test -tags synctests -run '^TestSimulation$' ./processor/kafka -args -seeds 1 -seed %d", seed)
+		t.Logf("again: make simulate N=1 SEED=%d", seed)
 	}
 	if y.seeds%100 == 0 {
 		fmt.Fprintf(os.Stderr, "simulation: %d of %d seeds in %v, failed: %v\n",
@@ -99,4 +99,5 @@ func simulate(t *testing.T, p plan, tally *tally) {
 	s.play()
 	s.heal()
 	s.judge()
+	s.epilogue()
 }

@@ -70,6 +70,7 @@ func (s *simulation) produces(n int, p producerPlan) {
 	}
 	client := s.manual(more...)
 	for round := 0; !s.ended(); round++ {
+		s.hush()
 		var records []*kgo.Record
 		for range p.batch {
 			records = append(records, s.outcome(rng, p.partitioner, round))
@@ -139,6 +140,7 @@ func (s *simulation) routes(n int, by partitioner) {
 	name := fmt.Sprint("router-", n)
 	done := map[string]bool{}
 	for call := 0; !s.ended(); call++ {
+		s.hush()
 		time.Sleep(time.Duration(100+rng.IntN(400)) * time.Millisecond)
 		st := s.eyes.state(s.circuit(rng.IntN(s.plan.circuits)))
 		if st.Circuit == "" {

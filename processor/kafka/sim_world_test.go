@@ -96,6 +96,14 @@ func (s *simulation) ended() bool {
 	return s.over
 }
 
+// hush waits while nobody is to send anything.
+func (s *simulation) hush() {
+	const every, loud = 11 * time.Second, 4 * time.Second
+	if at := time.Since(s.began) % every; s.plan.quiet && at > loud {
+		time.Sleep(every - at)
+	}
+}
+
 func (s *simulation) took(class string) { s.tally.add(class, 1) }
 
 // heal ends all faults, and waits until everybody works and all is handled.
