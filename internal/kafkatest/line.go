@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -27,7 +29,11 @@ type Line struct {
 	lost  int
 }
 
-var errDown = errors.New("the line is cut")
+// What a client is told are the errors of a real network: it asks again after a while for those alone.
+var (
+	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	errReset   = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+)
 
 // Line returns a line of its own for one process. The cluster must be one of New.
 func (c *Cluster) Line() *Line { return &Line{cluster: c, wires: map[*wire]bool{}} }
@@ -97,7 +103,7 @@ func (l *Line) Lost() int {
 
 func (l *Line) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if held, dead := l.state(); dead {
-		return nil, errDown
+		return nil, errRefused
 	} else if held != nil {
 		select {
 		case <-held:
@@ -114,7 +120,7 @@ func (l *Line) dial(ctx context.Context, network, address string) (net.Conn, err
 	defer l.mu.Unlock()
 	if l.dead {
 		conn.Close()
-		return nil, errDown
+		return nil, errRefused
 	}
 	l.wires[w] = true
 	return w, nil
@@ -207,7 +213,7 @@ func (w *wire) Read(b []byte) (int, error) {
 		w.line.lost++
 		w.line.mu.Unlock()
 		w.breaks()
-		return 0, errDown
+		return 0, errReset
 	}
 	held, _ := w.line.state()
 	if held == nil {
@@ -221,7 +227,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	case <-held:
 		return n, err
 	case <-late:
-		return 0, context.DeadlineExceeded
+		return 0, os.ErrDeadlineExceeded
 	case <-w.closed:
 		return 0, net.ErrClosed
 	}
