@@ -92,12 +92,7 @@ func (s *simulation) crash(e event) {
 	if l == nil {
 		return
 	}
-	if e.point == "in restore" { // It takes a life that restores.
-		e.nth = 1
-		i.kill(l, event{store: "lost"})
-		i.look()
-		l = i.life
-	}
+	l, e = i.comesTo(l, e)
 	l.set(&trap{e.point, e.nth, func() error {
 		if i.kill(l, e) {
 			s.took(e.class)
@@ -105,6 +100,17 @@ func (s *simulation) crash(e event) {
 		}
 		return errCrash
 	}})
+}
+
+// comesTo returns a life that will come to the point of an event: it takes a new one, without a store, to restore.
+func (i *instance) comesTo(l *life, e event) (*life, event) {
+	if e.point != "in restore" {
+		return l, e
+	}
+	i.kill(l, event{store: "lost"})
+	i.look()
+	e.nth = 1
+	return i.life, e
 }
 
 func (s *simulation) killed(e event) {
@@ -131,10 +137,11 @@ func (s *simulation) stopped(e event) {
 func (e event) zombie() time.Duration { return 11*time.Second + e.lasts/2 }
 
 func (s *simulation) frozenAtPoint(e event) {
-	_, l := s.target(e)
+	i, l := s.target(e)
 	if l == nil {
 		return
 	}
+	l, e = i.comesTo(l, e)
 	l.set(&trap{e.point, e.nth, func() error {
 		l.freeze(e.zombie(), true)
 		s.uncountable()
