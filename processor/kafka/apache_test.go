@@ -30,7 +30,7 @@ func TestApacheKafka(t *testing.T) {
 		w.crashes(r)
 	}
 	w.dir = t.TempDir()
-	w.crashes(w.start(two, crashAt("in restore", 2)))
+	w.crashes(w.start(two, crashAt("restore of 0", 1)))
 	began := time.Now()
 	first := w.start(two, nil)
 	w.ready(first)

@@ -66,7 +66,14 @@ var effects = func() []string {
 	return all
 }()
 
-func (s *simulation) strike(e event) { faults[e.class](s, e) }
+func (s *simulation) strike(e event) {
+	if slices.ContainsFunc(s.plan.events, func(e event) bool { return e.store == "old" }) {
+		for _, i := range s.instances {
+			i.copy()
+		}
+	}
+	faults[e.class](s, e)
+}
 
 // uncountable notes that what metrics count may be less than all.
 func (s *simulation) uncountable() {

@@ -113,3 +113,11 @@ func (i *instance) roomAgain() {
 		i.full = ""
 	}
 }
+
+// copy keeps a copy of the store as it is now.
+func (i *instance) copy() {
+	i.mu.Lock()
+	dir := i.dir
+	i.mu.Unlock()
+	i.copies = append(i.copies, i.s.copyOf(dir))
+}

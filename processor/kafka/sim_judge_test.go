@@ -215,7 +215,8 @@ func (s *simulation) judgeMetrics(want *oracle.Expected) {
 
 // count notes what the only worker there is has counted by now. Series go when a partition does.
 func (s *simulation) count() {
-	if len(s.lives) != 1 || s.plan.workers[0] != 1 || s.uncounted {
+	again := strings.Count(s.log.String(), "partition restored") != int(s.partitions)
+	if len(s.lives) != 1 || s.plan.workers[0] != 1 || s.uncounted || again {
 		return
 	}
 	s.counted = map[string]float64{}

@@ -5,6 +5,7 @@ package kafka
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +48,9 @@ func (i *instance) begin() *life {
 
 // at is called by the process whenever it comes to a point.
 func (l *life) at(point string) error {
+	if strings.HasPrefix(point, "restore of ") {
+		point = "in restore"
+	}
 	if t := l.sprung(point); t != nil {
 		if err := t.spring(); err != nil {
 			return err
