@@ -97,6 +97,41 @@ func TestTailAlone(t *testing.T) {
 	})
 }
 
+// TestRoomInMemory starts again where all circuits have room in memory, and where they have not: then those alone are
+// there that are not closed.
+func TestRoomInMemory(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		const circuits, open = 40, 3
+		resident := func(most int) int64 {
+			r := w.start(func(c *Config) { c.MaxResident = most }, nil)
+			w.ready(r)
+			time.Sleep(2 * beatEvery)
+			in := r.resident.Load()
+			w.end(r)
+			return in
+		}
+		r := w.start(nil, nil)
+		w.ready(r)
+		for i := range circuits {
+			circuit, kind := fmt.Sprintf("case:route-%d:v1", i), schemas.Accepted
+			if i < open {
+				kind = schemas.MissingEvidence
+			}
+			for n := range 4 {
+				w.Produce(t, outcome(circuit, kind, fmt.Sprint(n)))
+			}
+		}
+		w.caughtUp()
+		w.end(r)
+		if got := resident(2 * circuits); got != circuits {
+			t.Errorf("%d circuits are in memory where there is room, want all %d", got, circuits)
+		}
+		if got := resident(open + 1); got != open {
+			t.Errorf("%d circuits are in memory where few have room, want the %d that are open", got, open)
+		}
+	})
+}
+
 // TestOthersWorkMeanwhile restores a partition for minutes: it says how far it is, everywhere, and the other partition
 // counts and trips.
 func TestOthersWorkMeanwhile(t *testing.T) {

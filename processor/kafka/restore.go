@@ -143,8 +143,9 @@ func (l *Loop) position(partition int32, start, end int64) (int64, error) {
 	return start, nil
 }
 
-// fillCore makes the pair's circuits. Those that are not closed are brought into memory at once, so that they show in
-// the metrics; all others come with their next record.
+// fillCore makes the pair's circuits. All are brought into memory where there is room for them: to read them here one
+// after the other takes a tenth of what it takes to look each up with its next record. Where there is not, those are
+// that are not closed, so that they show in the metrics.
 func (l *Loop) fillCore(ctx context.Context, partition int32, r *restored) error {
 	r.policies = l.policies.Load()
 	regimes, err := l.regimes(partition, r.base.Regime)
@@ -160,7 +161,8 @@ func (l *Loop) fillCore(ctx context.Context, partition int32, r *restored) error
 	}
 	r.core.SetClock(r.base.clock())
 	r.outages = map[string]outage{}
-	now := time.Now()
+	now, room := time.Now(), l.config.MaxResident/int(l.cluster.partitions)
+	all := r.base.Circuits <= room+room/8
 	err = l.store.Each(partition, func(circuit string, value []byte) error {
 		if !isCircuit(circuit) {
 			return ctx.Err()
@@ -169,7 +171,7 @@ func (l *Loop) fillCore(ctx context.Context, partition int32, r *restored) error
 		if _, err := processor.LastRecord(value); errors.Is(err, processor.ErrNewerValue) {
 			return fmt.Errorf("circuit %q: %w", circuit, err) // Better now than with its next record.
 		}
-		if !processor.NeedsReload(value) {
+		if !all && !processor.NeedsReload(value) {
 			return ctx.Err()
 		}
 		if err := r.core.Insert(circuit, value); err != nil {
