@@ -28,7 +28,7 @@ type instance struct {
 }
 
 func newInstance(s *simulation, n, workers int) *instance {
-	return &instance{s: s, name: string(rune('a' + n)), workers: workers, dir: s.t.TempDir()}
+	return &instance{s: s, name: string(rune('a' + n)), workers: workers, dir: s.newDir()}
 }
 
 // kill ends a life. The next one begins after a while, with the files as they are now, or what the event makes of them.

@@ -77,14 +77,14 @@ func drawPlan(seed uint64) plan {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	p := plan{
 		seed:       seed,
-		partitions: choose(rng, []int32{1, 1, 2, 2, 2, 3, 3, 4, 6, 24}),
+		partitions: choose(rng, []int32{1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 6, 24}),
 		policy:     rng.IntN(len(simPolicies)),
 		resident:   choose(rng, []int{4, 100}),
 		circuits:   choose(rng, []int{3, 6, 12}),
-		length:     time.Duration(15+rng.IntN(15)) * time.Second,
+		length:     time.Duration(8+rng.IntN(12)) * time.Second,
 	}
-	for range choose(rng, []int{1, 1, 2, 2, 2, 3, 4}) {
-		p.workers = append(p.workers, choose(rng, []int{1, 1, 1, 2, 3}))
+	for range choose(rng, []int{1, 1, 1, 1, 2, 2, 2, 2, 3, 4}) {
+		p.workers = append(p.workers, choose(rng, []int{1, 1, 1, 1, 1, 2, 2, 3}))
 	}
 	for range 1 + rng.IntN(3) {
 		p.producers = append(p.producers, producerPlan{
