@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -41,16 +40,16 @@ type layout struct {
 
 // connect reaches the cluster, however long that takes, and looks at the topics. It fails where one is missing, where
 // their numbers of partitions differ, or where one would lose what is needed or keep only the newest of what all
-// counts.
-func connect(ctx context.Context, c Config, opts []kgo.Opt) (*cluster, error) {
+// counts. It tells what makes it ask again.
+func connect(ctx context.Context, topics Topics, group string, opts []kgo.Opt, tell func(error)) (*cluster, error) {
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("make the Kafka client: %w", err)
 	}
-	k := &cluster{client: client, admin: kadm.NewClient(client), topics: c.Topics, group: c.Group}
-	k.layout, err = k.inspectNew(ctx, c.Logger)
+	k := &cluster{client: client, admin: kadm.NewClient(client), topics: topics, group: group}
+	k.layout, err = k.inspectNew(ctx, tell)
 	if err == nil {
-		err = k.learnSettings(ctx).refuse(c.Topics)
+		err = k.learnSettings(ctx).refuse(topics)
 	}
 	if err != nil {
 		client.Close()
@@ -64,14 +63,14 @@ const newTopicsWithin = 3 * time.Second
 
 // inspectNew reads what there is of the topics, as soon as a broker says. It gives those that are not as they should
 // be some time to become so: not every broker knows at once of a topic that another one has made.
-func (k *cluster) inspectNew(ctx context.Context, log *slog.Logger) (layout, error) {
+func (k *cluster) inspectNew(ctx context.Context, tell func(error)) (layout, error) {
 	for began := time.Now(); ; {
 		found, err := k.inspect(ctx)
 		switch {
 		case err == nil, errors.Is(err, ErrTopics) && time.Since(began) > newTopicsWithin, !transient(err):
 			return found, err
 		case !errors.Is(err, ErrTopics):
-			log.Warn("brokers do not answer, and are asked again", "err", err)
+			tell(err)
 		}
 		select {
 		case <-ctx.Done():

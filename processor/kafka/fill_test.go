@@ -37,7 +37,7 @@ func fillChangelog(t testing.TB, cluster kafkatest.Endpoint, names Topics, parti
 	t.Helper()
 	client := cluster.Client(t, kgo.DefaultProduceTopic(names.Changelog), kgo.MaxBufferedRecords(100_000),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	k, err := connect(context.Background(), Config{Topics: names}, cluster.Opts())
+	k, err := connect(context.Background(), names, "", cluster.Opts(), func(error) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,11 @@ func (l *Loop) Run(ctx context.Context) (err error) {
 	defer cut()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(l.config.ShutdownTimeout, cut) })()
 
-	if l.cluster, err = connect(ctx, l.config, l.client(l.config.Group+"-"+l.config.Instance)); err != nil {
+	c := &l.config
+	l.cluster, err = connect(ctx, c.Topics, c.Group, l.client(c.Group+"-"+c.Instance), func(err error) {
+		l.log.Warn("brokers do not answer, and are asked again", "err", err)
+	})
+	if err != nil {
 		return err
 	}
 	defer l.cluster.client.Close()

@@ -93,7 +93,7 @@ func haunt(s *state.Store, at state.Position, value []byte) {
 
 // advanceStore leaves the store further than the changelog goes.
 func (w *world) advanceStore() {
-	k, err := connect(context.Background(), Config{Topics: topics}, w.Opts())
+	k, err := connect(context.Background(), topics, "", w.Opts(), func(error) {})
 	if err != nil {
 		w.t.Fatalf("connect: %v", err)
 	}

@@ -20,7 +20,7 @@ type Repair struct {
 // OpenRepair reaches the cluster and looks at the topics. The error is an ErrTopics where they are not as they have to
 // be.
 func OpenRepair(ctx context.Context, topics Topics, group string, client []kgo.Opt) (*Repair, error) {
-	k, err := connect(ctx, Config{Topics: topics, Group: group}, client)
+	k, err := connect(ctx, topics, group, client, func(error) {})
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,14 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -275,6 +277,20 @@ func TestRepairBeyondTheEnd(t *testing.T) {
 		}
 		if err := r.Take(context.Background(), TakeProgress, all); err != nil {
 			t.Errorf("Take(progress): %v", err)
+		}
+	})
+}
+
+// TestRepairWhileBrokersAreAway cuts the first connections that ask for the topics: the report waits for an answer.
+func TestRepairWhileBrokersAreAway(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		back := time.Now().Add(5 * time.Second)
+		w.fake.ControlKey(int16(kmsg.Metadata), func(kmsg.Request) (kmsg.Response, error, bool) {
+			w.fake.KeepControl()
+			return nil, errors.New("away"), time.Now().Before(back)
+		})
+		if all := w.standings(w.openRepair()); len(all) != 1 || all[0].Relation != Fresh {
+			t.Errorf("Standings = %+v, want one of a partition of which nothing was handled", all)
 		}
 	})
 }
