@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"runtime/debug"
 	"testing"
 )
@@ -14,9 +15,28 @@ func TestLimitMemory(t *testing.T) {
 		set, want int64
 	}{{"none", 1<<63 - 1, memoryBase + 100_000*memoryCircuits}, {"GOMEMLIMIT", 1 << 30, 1 << 30}} {
 		debug.SetMemoryLimit(tt.set)
-		config{MaxResidentCircuits: 100_000}.limitMemory()
+		config{MaxResidentCircuits: 100_000}.limitMemory(t.Context())
 		if got := debug.SetMemoryLimit(-1); got != tt.want {
 			t.Errorf("%s: the limit is %d, want %d", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestMemoryInUse holds more than the goal, and lets it go: the limit leaves room above what is in use, and comes back.
+func TestMemoryInUse(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	const goal, held = 256 << 20, 512 << 20
+	limitBeside := func(held []byte) int64 {
+		runtime.GC()
+		keepMemoryTo(goal)
+		runtime.KeepAlive(held)
+		return debug.SetMemoryLimit(-1)
+	}
+	if got := limitBeside(make([]byte, held)); got < held+held/4 || got > 2*held {
+		t.Errorf("with %d bytes in use the limit is %d, want a quarter more", held, got)
+	}
+	if got := limitBeside(nil); got != goal {
+		t.Errorf("with little in use the limit is %d, want the goal of %d", got, goal)
 	}
 }

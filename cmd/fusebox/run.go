@@ -52,7 +52,7 @@ func runProcessor(cmd *cobra.Command) error {
 		return fmt.Errorf("listen for HTTP: %w", err)
 	}
 	defer listener.Close()
-	c.limitMemory()
+	c.limitMemory(cmd.Context())
 	return c.process(cmd.Context(), policies, listener, c.logger(cmd.ErrOrStderr()))
 }
 
