@@ -300,6 +300,13 @@ func TestPitfall42WhyItOpened(t *testing.T) {
 			t.Errorf("opening %d says %+v, want why: %s", i, c, rule)
 		}
 	}
+	for i, kind := range []string{schemas.InvalidContract, schemas.TransportFailure} { // Of those that outcomes caused.
+		c := causes[i]
+		if c.Kind != kind || len(c.ByKind) != 1 || c.ByKind[kind] == 0 || c.Weights[kind] == 0 || c.Since.IsZero() ||
+			len(c.Evidence) != int(c.ByKind[kind]) || c.Evidence[0].Kind != kind || i == 0 && c.Throughput != 2 {
+			t.Errorf("opening %d says %+v, want how many of which kind, since when, and which", i, c)
+		}
+	}
 	if s := r.override(101*time.Second, schemas.ForceOpen, 0).States; len(s) != 1 || s[0].Override == nil ||
 		s[0].Override.Actor != "ana" || s[0].Override.Reason != "drill" {
 		t.Errorf("an operator's word published %+v, want who and why", s)

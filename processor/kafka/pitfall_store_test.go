@@ -109,6 +109,13 @@ func (w *world) advanceStore() {
 func (w *world) outrun() {
 	w.t.Helper()
 	end := int64(len(w.ReadCommitted(w.t, topics.Changelog)))
+	w.outgrow()
+	w.deleteTo(topics.Changelog, end+5)
+}
+
+// outgrow lets another process touch all circuits, several times over.
+func (w *world) outgrow() {
+	w.t.Helper()
 	other := w.start(func(c *Config) { c.Instance, c.DataDir = "b", w.t.TempDir() }, nil)
 	w.ready(other)
 	for range 3 {
@@ -116,7 +123,6 @@ func (w *world) outrun() {
 	}
 	w.caughtUp()
 	w.end(other)
-	w.deleteTo(topics.Changelog, end+5)
 }
 
 // TestPitfall20ChangelogRecreated deletes the changelog and makes it anew between two lives: nothing of the store is
@@ -148,6 +154,35 @@ func TestPitfall20ChangelogRecreated(t *testing.T) {
 			t.Errorf("%v outcomes handled, want all five from the start", got)
 		}
 		w.end(third)
+	})
+}
+
+// TestPitfall20LongerChangelog makes the changelog anew between two lives, and lets another process fill it to beyond
+// where the store of the first stands: by its offset alone the store would be served.
+func TestPitfall20LongerChangelog(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		first := w.start(nil, nil)
+		w.ready(first)
+		w.produceAll(0, 5, waves)
+		w.caughtUp()
+		id := state.Identity{ClusterID: first.cluster.id, TopicID: first.cluster.topicIDs[topics.Changelog]}
+		w.end(first)
+		w.inStore(id, haunt)
+		w.deleteTopic(topics.Changelog)
+		w.Create(t, 1, map[string]string{"cleanup.policy": "compact"}, topics.Changelog)
+		if _, err := kadm.NewClient(w.Client(t)).DeleteGroups(t.Context(), group); err != nil {
+			t.Fatalf("DeleteGroups: %v", err)
+		}
+		w.outgrow()
+		second := w.start(nil, nil)
+		w.ready(second)
+		if _, found, err := second.store.Load(0, ghost); found || err != nil {
+			t.Errorf("a circuit of the old changelog is there: %v, %v", found, err)
+		}
+		if got := second.known.Load(); got != 5 {
+			t.Errorf("%d circuits known, want 5", got)
+		}
+		w.end(second)
 	})
 }
 
