@@ -7,8 +7,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fusebox-project/fusebox/processor/kafka"
 )
 
 func TestHandler(t *testing.T) {
@@ -35,6 +38,23 @@ func TestHandler(t *testing.T) {
 				t.Errorf("%s %s = %d %q, want %d %q", tt.method, tt.path, w.Code, got, tt.status, tt.want)
 			}
 		})
+	}
+}
+
+// TestLoopChecks: a partition that runs and does not get on is said to be so once, and not to be well.
+func TestLoopChecks(t *testing.T) {
+	checks := loopChecks(kafka.Report{
+		Partitions: []kafka.PartitionReport{
+			{Partition: 0, Phase: "running"}, {Partition: 1, Phase: "running", Problem: "stuck"},
+		},
+		Missing:  []string{"partition 1 is running: stuck"},
+		Degraded: []string{"the store cannot write"},
+	})
+	want := []check{
+		{"processor", "partition 1 is running: stuck"}, {"store", "the store cannot write"}, {"partition 0", ""},
+	}
+	if !slices.Equal(checks, want) {
+		t.Errorf("loopChecks = %v, want %v", checks, want)
 	}
 }
 

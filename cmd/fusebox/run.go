@@ -196,7 +196,11 @@ func (p *process) checks(ctx context.Context) []check {
 	if ctx.Err() != nil {
 		checks = append(checks, check{"process", "shutting down"})
 	}
-	report := p.loop.Ready()
+	return append(checks, loopChecks(p.loop.Ready())...)
+}
+
+// loopChecks returns what the processor says of itself. A partition that is not well is among what is missing.
+func loopChecks(report kafka.Report) (checks []check) {
 	for _, m := range report.Missing {
 		checks = append(checks, check{"processor", m})
 	}
@@ -204,7 +208,7 @@ func (p *process) checks(ctx context.Context) []check {
 		checks = append(checks, check{"store", d})
 	}
 	for _, partition := range report.Partitions {
-		if partition.Phase == "running" {
+		if partition.Phase == "running" && partition.Problem == "" {
 			checks = append(checks, check{name: "partition " + strconv.Itoa(int(partition.Partition))})
 		}
 	}

@@ -30,9 +30,9 @@ func (l *Loop) agree(ctx context.Context, partition int32, base *progress, found
 			"outcomes", base.Outcomes.Next, "signals", base.Signals.Next)
 	case Differs:
 		command := fmt.Sprintf("fusebox topics repair --partition %d", partition)
-		return fmt.Errorf("partition %d: %w: %s; `%s` says what follows from taking the one or the other, and "+
+		return fmt.Errorf("%w: %s; `%s` says what follows from taking the one or the other, and "+
 			"`%s --take progress` or `%s --take group` takes it",
-			partition, errDiffer, differing(base, found, group), command, command, command)
+			errDiffer, differing(base, found, group), command, command, command)
 	}
 	return errors.Join(l.bound(ctx, partition, l.config.Topics.Outcomes, &base.Outcomes),
 		l.bound(ctx, partition, l.config.Topics.Signals, &base.Signals))

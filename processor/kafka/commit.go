@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -240,7 +241,11 @@ func (w *worker) again(why error) error {
 	if w.aborts++; w.aborts == abortLimit || isFenced(why) {
 		return fmt.Errorf("%w: %d transactions in a row were aborted: %w", errRejoin, w.aborts, why)
 	}
-	w.log.Warn("transaction aborted: its records are handled again", "err", why)
+	level := slog.LevelWarn
+	if w.aborts == 1 && errors.Is(why, errAborted) { // Every rebalance may do that, at a start too.
+		level = slog.LevelInfo
+	}
+	w.log.Log(context.Background(), level, "transaction aborted: its records are handled again", "err", why)
 	w.rewindAll()
 	return nil
 }

@@ -73,10 +73,15 @@ func (w *worker) take(ctx context.Context, partitions map[string][]int32) {
 
 // begin starts the restore of a pair. Its partitions are not polled until that is over.
 func (w *worker) begin(id int32) {
+	told := ""
+	if before := w.pairs[id]; before != nil {
+		told = before.told
+	}
 	w.drop(id)
 	topics := w.loop.config.Topics
 	w.session.Client().PauseFetchPartitions(map[string][]int32{topics.Outcomes: {id}, topics.Signals: {id}})
 	p := newPair(id, topics, w.loop.metrics)
+	p.told = told
 	w.pairs[id] = p
 	w.setPhase(p, restoring)
 	ctx, stop := context.WithCancel(context.Background())
@@ -101,6 +106,7 @@ func (w *worker) restored(e restoration) error {
 		w.refuse(p, e.err)
 		return nil
 	}
+	p.told = ""
 	p.fill(e.result)
 	p.switches = p.base.Policies != w.loop.policies.Load().Version // It may have changed while this was restored.
 	w.loop.known.Add(int64(p.known))
@@ -115,9 +121,13 @@ func (w *worker) restored(e restoration) error {
 	return nil
 }
 
-// refuse leaves a pair unworked and says why. The restore is tried again with the heartbeats, as the reason may go.
+// refuse leaves a pair unworked and says why, in the log once. The restore is tried again with the heartbeats, as the
+// reason may go.
 func (w *worker) refuse(p *pair, err error) {
-	w.log.Error("partition does not start", "partition", p.id, "err", err)
+	if why := err.Error(); why != p.told {
+		w.log.Error("partition does not start", "partition", p.id, "err", err)
+		p.told = why
+	}
 	if p.phase.works() {
 		w.rollback(p)
 	}

@@ -28,7 +28,7 @@ func TestPitfall12HungOutcomes(t *testing.T) {
 		for i := range 4 {
 			w.Produce(t, outcome("case:route:v1", "missing_evidence", fmt.Sprint(i)))
 		}
-		w.until("named", func() bool { return strings.Contains(fmt.Sprint(r.Ready().Degraded), `"rogue"`) })
+		w.until("named", func() bool { return strings.Contains(fmt.Sprint(r.Ready().Missing), `"rogue"`) })
 		behind := value(t, r.metrics.lagRecords.WithLabelValues("0"))
 		if open := value(t, r.metrics.unstable.WithLabelValues("0")); behind != 5 || open != 5 {
 			t.Errorf("%v outcomes behind, %v of them not to be read, want 5 and 5", behind, open)

@@ -18,6 +18,7 @@ type pair struct {
 	phase phase
 	stop  context.CancelFunc // Ends the restore.
 	again time.Time          // Where it is refused: not to be tried again before that.
+	told  string             // Why it was refused, as the log has it already.
 
 	core     *processor.Partition
 	policies *inForce           // As of the last commit.

@@ -233,7 +233,7 @@ func TestPitfall11And14PollsThatFail(t *testing.T) {
 		})
 		named := func() bool {
 			r := first.Ready()
-			said := fmt.Sprint(r.Degraded)
+			said := fmt.Sprint(r.Missing)
 			return !r.Ready && strings.Contains(said, topics.Outcomes+" cannot be read: TOPIC_AUTHORIZATION_FAILED")
 		}
 		w.until("named", named)

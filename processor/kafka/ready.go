@@ -12,8 +12,8 @@ type Report struct {
 	Ready      bool              `json:"ready"`
 	Joined     bool              `json:"joined"` // Every worker is a member of the group.
 	Partitions []PartitionReport `json:"partitions"`
-	Missing    []string          `json:"missing,omitempty"` // What keeps it from being ready, in words.
-	Degraded   []string          `json:"degraded,omitempty"`
+	Missing    []string          `json:"missing,omitempty"`  // What keeps it from being ready, in words.
+	Degraded   []string          `json:"degraded,omitempty"` // What is wrong with the store.
 }
 
 // PartitionReport tells how far one partition is.
@@ -157,11 +157,8 @@ func (l *Loop) Ready() Report {
 	for _, id := range slices.Sorted(maps.Keys(s.parts)) {
 		p := *s.parts[id]
 		r.Partitions = append(r.Partitions, p)
-		switch {
-		case p.Phase != running.String():
+		if p.Phase != running.String() || p.Problem != "" {
 			r.Missing = append(r.Missing, fmt.Sprintf("partition %d is %s", id, p))
-		case p.Problem != "":
-			r.Degraded = append(r.Degraded, fmt.Sprintf("partition %d: %s", id, p.Problem))
 		}
 	}
 	if store := l.opened.Load(); store != nil {

@@ -83,6 +83,10 @@ func TestRepair(t *testing.T) {
 				if why := w.refusal(second); !strings.Contains(why, command) {
 					t.Errorf("it is refused with %q, want %s in it", why, command)
 				}
+				time.Sleep(3 * beatEvery)
+				if n := strings.Count(w.log.String(), "partition does not start"); n != 1 {
+					t.Errorf("the log says %d times that it does not start, want once", n)
+				}
 				r := w.openRepair()
 				all := w.standings(r)
 				if got, _ := all[0].Choice(tt.take); all[0].Relation != Differs || got != tt.want {
@@ -178,7 +182,7 @@ func TestRepairStandings(t *testing.T) {
 		{"a newer version", func(w *world) {
 			newer := []byte(`{"schema":2}`)
 			w.ProduceTo(w.t, &kgo.Record{Topic: topics.Changelog, Key: []byte(progressKey), Value: newer})
-		}, Unreadable, "progress record of schema 2: this build reads 1"},
+		}, Unreadable, "progress record of version 2, this one reads up to 1"},
 		{"beyond the end", func(w *world) {
 			w.ProduceTo(w.t, &kgo.Record{Topic: topics.Changelog, Key: []byte(progressKey), Value: progress{
 				Schema: progressSchema, Partitions: 1,
