@@ -36,7 +36,7 @@ func newBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure throughput, and the time from an outcome to the router that sees the trip",
-		Long: `Measures on a cluster, with topics and a group of its own, which it deletes afterwards, however it ends.
+		Long: `Measures on a cluster, with topics and a group of its own, which it deletes afterwards, after Ctrl-C too.
 The processor runs in this process, with FUSEBOX_WORKERS workers, FUSEBOX_COMMIT_INTERVAL, the built-in policy and a
 temporary data directory.
 
@@ -93,6 +93,8 @@ func (b *bench) check() error {
 			faults = append(faults, fmt.Errorf(format, values...))
 		}
 	}
+	want(b.name == "" || topicName.MatchString(kafka.TopicsWithPrefix(b.name+".").Transitions),
+		"--name %q: want letters, digits, dots, underscores and hyphens, at most 226", b.name)
 	want(b.outcomes >= 0, "--outcomes %d: want 0 or more", b.outcomes)
 	want(b.circuits > 0, "--circuits %d: want 1 or more", b.circuits)
 	want(b.layout.Partitions > 0, "--partitions %d: want 1 or more", b.layout.Partitions)

@@ -48,6 +48,8 @@ func rightValue(kind, value string) string {
 		return "a number, such as 2.5"
 	case "int16", "int32":
 		return "a whole number, such as 12"
+	case "int32Slice":
+		return "whole numbers, separated by commas, such as 0,3"
 	case "bool":
 		return "true or false"
 	}

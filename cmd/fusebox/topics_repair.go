@@ -40,7 +40,9 @@ such a partition does not work on it, and tries it again within seconds.`,
 	var r repairRequest
 	flags := cmd.Flags()
 	flags.StringVar(&r.take, "take", "", "side to take: progress or group")
-	flags.Int32SliceVar(&r.partitions, "partition", nil, "partitions to look at, separated by commas (default: all)")
+	flags.Int32SliceVar(&r.partitions, "partition", nil,
+		"`numbers` of the partitions to look at, separated by commas (default: all)")
+	flags.Lookup("partition").DefValue = "" // Help would say "(default [])".
 	flags.BoolVar(&r.yes, "yes", false, "do not ask")
 	asJSON := addJSONFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("take", cobra.FixedCompletions(
@@ -199,11 +201,14 @@ func (r *repairRequest) confirm(
 	ctx context.Context, cmd *cobra.Command, repair *kafka.Repair, group string, all, stopped []kafka.Standing,
 ) error {
 	out := cmd.ErrOrStderr()
+	fmt.Fprint(out, repairText(paletteFor(out), group, all, nil))
+	if err := kafka.CanTake(kafka.Side(r.take), stopped); err != nil {
+		return err
+	}
 	members, err := repair.Members(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(out, repairText(paletteFor(out), group, all, nil))
 	if len(members) > 0 {
 		fmt.Fprintf(out, "group %s has %s, which may go on; nothing is written before %v have shown that none of them "+
 			"works on what is to be repaired\n", group, count(len(members), "member", "members"), kafka.WatchTime)

@@ -18,11 +18,8 @@ import (
 // a heartbeat within it, and with it an offset.
 const WatchTime = beatEvery + 2*time.Second
 
-// Take makes partitions agree that differ: in one transaction it writes the offsets of one side into the group and into
-// a new progress record each. All is written or nothing, and nothing where a partition is not any more as it was when
-// the standings were taken. Instances need not be stopped: one that has such a partition does not work on it, and tries
-// it again within seconds.
-func (r *Repair) Take(ctx context.Context, side Side, chosen []Standing) error {
+// CanTake says which partition cannot take a side, and why.
+func CanTake(side Side, chosen []Standing) error {
 	for _, s := range chosen {
 		switch choice, ok := s.Choice(side); {
 		case !ok:
@@ -30,6 +27,17 @@ func (r *Repair) Take(ctx context.Context, side Side, chosen []Standing) error {
 		case choice.Problem != "":
 			return fmt.Errorf("partition %d cannot take %s: %s", s.Partition, side, choice.Problem)
 		}
+	}
+	return nil
+}
+
+// Take makes partitions agree that differ: in one transaction it writes the offsets of one side into the group and into
+// a new progress record each. All is written or nothing, and nothing where a partition is not any more as it was when
+// the standings were taken. Instances need not be stopped: one that has such a partition does not work on it, and tries
+// it again within seconds.
+func (r *Repair) Take(ctx context.Context, side Side, chosen []Standing) error {
+	if err := CanTake(side, chosen); err != nil {
+		return err
 	}
 	if err := r.watch(ctx); err != nil {
 		return err
