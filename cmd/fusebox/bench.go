@@ -134,15 +134,18 @@ func (b *bench) run(ctx context.Context) (report *benchReport, err error) {
 
 // announce says what will be made, before anything is.
 func (b *bench) announce() {
-	trips := 0
+	timed := 0
 	if b.length > 0 {
-		trips = int(b.length.Seconds()*float64(b.rate)) + int(b.length/b.every)*tripOutcomes
+		timed = int(b.length.Seconds()*float64(b.rate)) + b.trippable()*tripOutcomes
 	}
 	fmt.Fprintf(b.out, "creates the topics %s* (%s each) and the group %s at %s,\n", b.site.prefix,
 		count(int(b.layout.Partitions), "partition", "partitions"), b.site.group, strings.Join(b.config.Brokers, ", "))
 	fmt.Fprintf(b.out, "writes about %d outcomes of 350 bytes, and deletes the topics and the group afterwards\n",
-		b.outcomes+trips)
+		b.outcomes+timed)
 }
+
+// trippable is how many trips are timed, on average.
+func (b *bench) trippable() int { return int(b.length / b.every) }
 
 // measure fills the topic, runs the processor, and times it.
 func (b *bench) measure(ctx context.Context, report *benchReport) (err error) {
@@ -204,6 +207,7 @@ func (b *bench) processor(dir string, waits *brokerWaits) (*kafka.Loop, error) {
 	k := c.processor(breaker.Builtin(), c.logger(b.out), newRegistry())
 	k.Group, k.Instance, k.Topics, k.DataDir = b.site.group, "bench", b.site.topics, dir
 	k.Client = append(k.Client, waits.option())
+	k.MaxCircuits = max(k.MaxCircuits, b.circuits+2*b.trippable()) // Each trip is of a circuit that is new.
 	loop, err := kafka.New(k)
 	if err != nil {
 		return nil, &statusError{exitUsage, err}
