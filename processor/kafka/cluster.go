@@ -237,10 +237,11 @@ func (k *cluster) offsets(ctx context.Context) (map[int32]committed, error) {
 	return all, nil
 }
 
-// leave takes static members out of the group, so that others need not wait for their sessions to time out.
+// leave takes static members out of the group, so that others need not wait for their sessions to time out. Some may
+// not have joined yet, and where nobody has there is no group.
 func (k *cluster) leave(ctx context.Context, members []string) error {
 	left, err := k.admin.LeaveGroup(ctx, kadm.LeaveGroup(k.group).Reason("shut down").InstanceIDs(members...))
-	if err != nil {
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
 		return fmt.Errorf("leave group %s: %w", k.group, err)
 	}
 	var faults []error

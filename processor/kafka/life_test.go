@@ -3,6 +3,7 @@
 package kafka
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -69,5 +70,19 @@ func TestBirthsWait(t *testing.T) {
 		}
 		w.end(r)
 		w.check()
+	})
+}
+
+// TestLeaveBeforeJoining: who is stopped before anybody has joined the group leaves nothing behind, and says nothing.
+func TestLeaveBeforeJoining(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		k, err := connect(context.Background(), topics, group, w.Opts(), func(error) {})
+		if err != nil {
+			t.Fatalf("connect: %v", err)
+		}
+		defer k.client.Close()
+		if err := k.leave(context.Background(), []string{"fusebox-a-0"}); err != nil {
+			t.Errorf("leave = %v where there is no group, want nil", err)
+		}
 	})
 }
