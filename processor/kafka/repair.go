@@ -15,6 +15,8 @@ import (
 type Repair struct {
 	cluster *cluster
 	client  []kgo.Opt
+	most    int64 // Offsets that are read to count records, each time that it looks.
+	counts  int64 // Those of them that are left.
 }
 
 // OpenRepair reaches the cluster and looks at the topics. The error is an ErrTopics where they are not as they have to
@@ -24,7 +26,7 @@ func OpenRepair(ctx context.Context, topics Topics, group string, client []kgo.O
 	if err != nil {
 		return nil, err
 	}
-	return &Repair{cluster: k, client: client}, nil
+	return &Repair{cluster: k, client: client, most: countMost}, nil
 }
 
 // Close lets go of the cluster.
@@ -77,6 +79,7 @@ func (s Standing) Choice(side Side) (Choice, bool) {
 
 // Standings returns where all partitions stand, in their order. Nobody needs to be stopped for it.
 func (r *Repair) Standings(ctx context.Context) ([]Standing, error) {
+	r.counts = r.most
 	before, err := r.offsets(ctx)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// countMost is how many offsets are read to count their records; of more, the offsets are counted.
+// countMost is how many offsets of all partitions are read to count their records, for which some seconds will do; of
+// more, the offsets are counted. Whoever resets a group mostly resets all of it.
 const countMost = 1_000_000
 
 // choices returns what follows from taking the one side or the other. Without a progress record there is no memory
@@ -57,9 +58,10 @@ func (r *Records) set(input int, n int64) { *[]*int64{&r.Outcomes, &r.Signals}[i
 func (r *Repair) count(ctx context.Context, topic string, partition int32, from, to int64) (
 	n int64, atMost bool, err error,
 ) {
-	if to-from > countMost {
+	if to-from > r.counts {
 		return to - from, true, nil
 	}
+	r.counts -= to - from
 	log := logReader{cluster: r.cluster, topic: topic, partition: partition, position: from}
 	err = log.readTo(ctx, to, func(*kgo.Record) { n++ })
 	return n, false, err

@@ -298,3 +298,34 @@ func TestRepairWhileBrokersAreAway(t *testing.T) {
 		}
 	})
 }
+
+// TestRepairCountsSomeOfMany has more between both sides than is read: records of the first partition are counted, and
+// offsets of the second.
+func TestRepairCountsSomeOfMany(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		first := w.start(nil, nil)
+		w.ready(first)
+		w.produceAll(0, 20, waves)
+		w.caughtUp()
+		w.end(first)
+		offsets := kadm.Offsets{}
+		for id := range int32(2) {
+			offsets.AddOffset(topics.Outcomes, id, 0, -1)
+			offsets.AddOffset(topics.Signals, id, 0, -1)
+		}
+		if err := kadm.NewClient(w.Client(t)).CommitAllOffsets(t.Context(), group, offsets); err != nil {
+			t.Fatalf("CommitAllOffsets: %v", err)
+		}
+		r := w.openRepair()
+		exact := w.standings(r)
+		r.most = exact[0].Choices[1].Again.Outcomes + exact[0].Choices[1].Again.Signals
+		for range 2 { // Each look counts anew.
+			for i, s := range w.standings(r) {
+				got, want := s.Choices[1], exact[i].Choices[1]
+				if want.AtMost = i == 1; got != want || got.Again.Outcomes == 0 {
+					t.Errorf("taking the group's side of partition %d is %+v, want %+v", i, got, want)
+				}
+			}
+		}
+	})
+}
