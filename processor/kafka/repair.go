@@ -58,7 +58,7 @@ type Choice struct {
 	From    Records `json:"from"`              // The next offsets.
 	Skipped Records `json:"skipped"`           // Nobody has counted them, and nobody will.
 	Again   Records `json:"again"`             // They are handled a second time.
-	AtMost  bool    `json:"at_most,omitempty"` // They are so many that offsets were counted in their place.
+	AtMost  bool    `json:"at_most,omitempty"` // Offsets were counted in place of some: see count.
 	Problem string  `json:"problem,omitempty"` // Why it cannot be taken.
 }
 

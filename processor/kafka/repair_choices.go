@@ -55,14 +55,27 @@ func (c *Choice) limit(topic string, at, end int64) {
 func (r *Records) set(input int, n int64) { *[]*int64{&r.Outcomes, &r.Signals}[input] = n }
 
 // count returns how many records there are between two offsets, those of aborted transactions and markers left out.
+// Behind an open transaction nothing can be read: there, too, offsets are counted.
 func (r *Repair) count(ctx context.Context, topic string, partition int32, from, to int64) (
 	n int64, atMost bool, err error,
 ) {
+	if from == to {
+		return 0, false, nil
+	}
+	stable, err := again(ctx, func(error) {}, func() (map[int32]int64, error) {
+		return r.cluster.ends(ctx, topic, []int32{partition}, true)
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	if end := max(stable[partition], from); end < to {
+		n, atMost, to = to-end, true, end
+	}
 	if to-from > r.counts {
-		return to - from, true, nil
+		return n + to - from, true, nil
 	}
 	r.counts -= to - from
 	log := logReader{cluster: r.cluster, topic: topic, partition: partition, position: from}
 	err = log.readTo(ctx, to, func(*kgo.Record) { n++ })
-	return n, false, err
+	return n, atMost, err
 }

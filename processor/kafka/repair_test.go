@@ -329,3 +329,34 @@ func TestRepairCountsSomeOfMany(t *testing.T) {
 		}
 	})
 }
+
+// TestRepairBesideAHungTransaction has a transaction open between both sides, where nobody can read: what cannot be
+// counted does not keep a side from being taken.
+func TestRepairBesideAHungTransaction(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		first := w.start(nil, nil)
+		w.produceMany(10, schemas.Accepted)
+		w.caughtUp()
+		w.ready(first)
+		w.end(first)
+		w.produceMany(2, schemas.Accepted)
+		rogue := w.Client(t, kgo.TransactionalID("rogue"), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
+		if err := rogue.BeginTransaction(); err != nil {
+			t.Fatalf("BeginTransaction: %v", err)
+		}
+		if err := rogue.ProduceSync(t.Context(), outcome(repaired, schemas.Accepted, "")).FirstErr(); err != nil {
+			t.Fatalf("ProduceSync: %v", err)
+		}
+		w.produceMany(4, schemas.Accepted)
+		w.setOffsets(17, 0)
+		r := w.openRepair()
+		all := w.standings(r)
+		want := Choice{Take: TakeGroup, From: Records{17, 0}, Skipped: Records{7, 0}, AtMost: true}
+		if got, _ := all[0].Choice(TakeGroup); got != want {
+			t.Errorf("taking the group's side is %+v, want %+v", got, want)
+		}
+		if err := r.Take(t.Context(), TakeProgress, all); err != nil {
+			t.Errorf("Take(progress): %v", err)
+		}
+	})
+}
