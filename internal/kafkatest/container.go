@@ -184,10 +184,16 @@ func (k *Kafka) settings(i int) map[string]string {
 }
 
 // Kill ends the broker with SIGKILL.
-func (b *Broker) Kill(t testing.TB) { docker(t, "kill", "--signal", "KILL", b.name) }
+func (b *Broker) Kill(t testing.TB) {
+	docker(t, "kill", "--signal", "KILL", b.name)
+	b.hangUp()
+}
 
 // Stop ends the broker with SIGTERM and waits for it.
-func (b *Broker) Stop(t testing.TB) { docker(t, "stop", "--time", "60", b.name) }
+func (b *Broker) Stop(t testing.TB) {
+	docker(t, "stop", "--time", "60", b.name)
+	b.hangUp()
+}
 
 // Pause stops the broker's processes where they are. Its connections stay open and silent.
 func (b *Broker) Pause(t testing.TB) { docker(t, "pause", b.name) }
@@ -199,6 +205,7 @@ func (b *Broker) Unpause(t testing.TB) { docker(t, "unpause", b.name) }
 func (b *Broker) Start(t testing.TB) {
 	docker(t, "wait", b.name) // Docker may not have noticed yet that it ended, and would leave it so.
 	docker(t, "start", b.name)
+	b.answer(t)
 }
 
 // WaitReady waits until the cluster answers, from any of its brokers.

@@ -28,6 +28,25 @@ func (b *Broker) standBehindProxy(t testing.TB) {
 	b.Addr = b.proxy.Listen
 }
 
+// hangUp refuses connections to a broker that has ended, as its own host would: a proxy that takes them and closes them
+// looks to a client as a broker that wants TLS.
+func (b *Broker) hangUp() {
+	if b.proxy != nil {
+		b.proxy.Stop()
+	}
+}
+
+// answer ends hangUp.
+func (b *Broker) answer(t testing.TB) {
+	t.Helper()
+	if b.proxy == nil {
+		return
+	}
+	if err := b.proxy.Start(); err != nil {
+		t.Fatalf("start the proxy of %s again: %v", b.name, err)
+	}
+}
+
 // Slow delays each answer of the broker to its clients, until the function returned is called.
 func (b *Broker) Slow(t testing.TB, delay, jitter time.Duration) (end func()) {
 	t.Helper()
@@ -86,6 +105,7 @@ func (b *Broker) Killer(t testing.TB) (kill func(), err error) {
 		if err := process.Kill(); err != nil {
 			t.Errorf("kill %s: %v", b.name, err)
 		}
+		b.hangUp()
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // DefaultPartitions is how many partitions topics get where nobody says otherwise.
@@ -56,7 +57,7 @@ func EnsureTopics(
 				plan.name, layout.Partitions, layout.Replication, err)
 		}
 	}
-	return awaitLeaders(ctx, admin, topics, created)
+	return awaitLeaders(ctx, client, topics, created)
 }
 
 // create creates a topic and tells whether it did: somebody else may have been faster.
@@ -75,28 +76,56 @@ func create(ctx context.Context, admin *kadm.Client, plan topicPlan, layout Topi
 	return err == nil, err
 }
 
-// awaitLeaders asks until every partition has a leader: a broker learns of a new topic a little later than the
-// controller that made it.
+// awaitLeaders asks until every partition has a leader and every broker knows of it: a broker learns of a new topic a
+// little later than the controller that made it, and who comes next may ask any of them.
 func awaitLeaders(
-	ctx context.Context, admin *kadm.Client, topics Topics, created map[string]bool,
+	ctx context.Context, client *kgo.Client, topics Topics, created map[string]bool,
 ) ([]EnsuredTopic, error) {
 	const pause = 50 * time.Millisecond
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
+	admin := kadm.NewClient(client)
 	for {
 		found, err := findTopics(ctx, admin, topics)
 		if err != nil {
 			return nil, err
 		}
-		if lacking := found.withoutLeader(topics); lacking == "" {
+		lacking := found.withoutLeader(topics)
+		if lacking == "" && len(created) > 0 {
+			lacking = unknownSomewhere(ctx, client, topics)
+		}
+		if lacking == "" {
 			return found.ensured(topics, created), nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for a leader of topic %s: %w", found.withoutLeader(topics), ctx.Err())
+			return nil, fmt.Errorf("wait for a leader of topic %s: %w", lacking, ctx.Err())
 		}
 	}
+}
+
+// unknownSomewhere names a topic of which a broker does not know yet, if there is one. A broker that does not answer is
+// left out: it asks the others when it is back.
+func unknownSomewhere(ctx context.Context, client *kgo.Client, topics Topics) string {
+	request := kmsg.NewPtrMetadataRequest()
+	for _, name := range topics.names() {
+		topic := kmsg.NewMetadataRequestTopic()
+		topic.Topic = &name
+		request.Topics = append(request.Topics, topic)
+	}
+	for _, broker := range client.DiscoveredBrokers() {
+		answer, err := broker.Request(ctx, request)
+		if err != nil {
+			continue
+		}
+		for _, topic := range answer.(*kmsg.MetadataResponse).Topics {
+			if topic.ErrorCode != 0 && topic.Topic != nil {
+				return *topic.Topic
+			}
+		}
+	}
+	return ""
 }
 
 // foundTopics is what the cluster says of the topics.
