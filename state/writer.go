@@ -155,6 +155,7 @@ func (s *Store) cycle(last bool) (more bool, err error) {
 		s.mu.Unlock()
 		return false, err
 	}
+	s.note(nil)
 	for _, written := range waiters {
 		close(written)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -238,17 +239,17 @@ func TestPitfall14TopicDeletedInATransaction(t *testing.T) {
 			t.Run(point+" "+topic, func(t *testing.T) {
 				inWorld(t, 1, func(t *testing.T, w *world) {
 					var once sync.Once
-					var armed bool
+					var armed atomic.Bool
 					r := w.start(nil, func(l *Loop) {
 						l.crash = func(at string) error {
-							if at == point && armed {
+							if at == point && armed.Load() {
 								once.Do(func() { w.deleteTopic(topic) })
 							}
 							return nil
 						}
 					})
 					w.ready(r)
-					armed = true
+					armed.Store(true)
 					w.Produce(t, outcome("case:new:v1", schemas.Accepted, "x"))
 					began := time.Now()
 					if err := w.wait(r); !errors.Is(err, ErrTopics) || !strings.Contains(fmt.Sprint(err), topic) {
