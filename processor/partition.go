@@ -22,6 +22,7 @@ type Partition struct {
 	touched  []*slot // Those that changed since the last Commit.
 	order    []*slot // All, in the order in which the eviction looks at them.
 	hand     int
+	found    *slot // By the last look, which the step of the same record need not repeat.
 }
 
 // slot is a circuit's place in memory.
@@ -62,7 +63,15 @@ func (p *Partition) Touched() int { return len(p.touched) }
 
 // Resident tells whether a circuit is in memory. One that is known but not in memory has to be Inserted before its next
 // record.
-func (p *Partition) Resident(name string) bool { return p.circuits[name] != nil }
+func (p *Partition) Resident(name string) bool { return p.slot(name) != nil }
+
+// slot returns a circuit's place, or nil where it is not in memory.
+func (p *Partition) slot(name string) *slot {
+	if p.found == nil || p.found.name != name {
+		p.found = p.circuits[name]
+	}
+	return p.found
+}
 
 // Insert puts a committed circuit into memory.
 func (p *Partition) Insert(name string, value []byte) error {
@@ -117,6 +126,7 @@ func (p *Partition) Rollback() {
 
 func (p *Partition) remove(s *slot) {
 	delete(p.circuits, s.name)
+	p.found = nil
 	last := p.order[len(p.order)-1]
 	p.order[s.place], last.place = last, s.place
 	p.order[len(p.order)-1] = nil
@@ -145,7 +155,7 @@ func (p *Partition) Evict(most int) {
 
 // touch returns the circuit to be changed, or nil where it is not in memory.
 func (p *Partition) touch(name string) *circuit {
-	s := p.circuits[name]
+	s := p.slot(name)
 	if s == nil {
 		return nil
 	}

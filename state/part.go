@@ -19,7 +19,8 @@ type part struct {
 	garbage  bool   // there may be keys of epochs before onDisk
 	pending  map[string][]byte
 	writing  map[string][]byte
-	bytes    int64 // of both, about
+	spare    map[string][]byte // empty: the next pending, so that it need not grow again
+	bytes    int64             // of both, about
 	position Position
 	known    bool // there is a position
 	saves    uint64
@@ -79,6 +80,9 @@ const (
 func (p *part) save(changes []Change, position Position) (size int) {
 	position.Progress = bytes.Clone(position.Progress)
 	p.mu.Lock()
+	if p.pending == nil {
+		p.pending, p.spare = p.spare, nil
+	}
 	if p.pending == nil {
 		p.pending = make(map[string][]byte, len(changes))
 	}
@@ -146,6 +150,9 @@ func (p *part) take() (taken, bool) {
 	return t, true
 }
 
+// spareMost is for how many changes a map is kept.
+const spareMost = 16 << 10
+
 // settle notes that what was taken is on disk. If the partition was wiped meanwhile, it has become garbage.
 func (t taken) settle() {
 	p := t.part
@@ -156,6 +163,10 @@ func (t taken) settle() {
 	}
 	if p.epoch != t.epoch {
 		return
+	}
+	if len(p.writing) <= spareMost {
+		clear(p.writing)
+		p.spare = p.writing
 	}
 	p.wiped, p.writing = false, nil
 	p.bytes -= t.bytes
