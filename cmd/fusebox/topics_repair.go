@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/processor/kafka"
 )
@@ -57,20 +58,12 @@ such a partition does not work on it, and tries it again within seconds.`,
 	return cmd
 }
 
-// run shows where the partitions stand, and takes a side where one is named.
 func (r *repairRequest) run(cmd *cobra.Command) error {
-	c, err := loadClusterConfig()
-	if err != nil {
-		return err
-	}
-	c.oneShot = true
-	ctx, cancel := context.WithTimeout(cmd.Context(), topicsTimeout)
-	defer cancel()
-	client, err := c.dial(ctx, nil)
-	if err != nil {
-		return err
-	}
-	client.Close()
+	return withTopics(cmd, func(ctx context.Context, c config, _ *kgo.Client) error { return r.repair(ctx, cmd, c) })
+}
+
+// repair shows where the partitions stand, and takes a side where one is named.
+func (r *repairRequest) repair(ctx context.Context, cmd *cobra.Command, c config) error {
 	repair, err := kafka.OpenRepair(ctx, c.topics(), c.Group, c.clientOpts())
 	if err != nil {
 		return err
