@@ -76,7 +76,7 @@ func (e *emitter) run(cmd *cobra.Command, c config, files []string, asJSON bool)
 	if typed {
 		fmt.Fprintln(e.out, "reading outcomes from this terminal, one JSON object a line; Ctrl-D ends")
 	}
-	e.client, e.bar = client, newBar(e.out, total, isTerminal(e.out) && !typed)
+	e.client, e.bar = client, newBar(e.out, "emit", total, isTerminal(e.out) && !typed)
 	began := time.Now()
 	err = e.emit(ctx, inputs)
 	summary := e.summary(time.Since(began))
@@ -189,10 +189,10 @@ func (s emitted) print(w io.Writer, asJSON bool) error {
 }
 
 // newBar returns a progress bar over so many bytes, which is seen only after the first second.
-func newBar(w io.Writer, total int64, seen bool) *progressbar.ProgressBar {
+func newBar(w io.Writer, what string, total int64, seen bool) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(seen),
 		progressbar.OptionShowBytes(true),
-		progressbar.OptionSetDescription("emit"), progressbar.OptionThrottle(time.Second),
+		progressbar.OptionSetDescription(what), progressbar.OptionThrottle(time.Second),
 		progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
 }

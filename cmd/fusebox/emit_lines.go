@@ -79,8 +79,9 @@ func (e *emitter) lines(ctx context.Context, in input) error {
 	}
 }
 
-// readLine returns the next line without its end and the white space around it, and how many bytes it took. Of a line
-// that is too long it returns errTooLong, and has passed it. The last line comes with io.EOF.
+// readLine returns the next line without its end and the white space around it, and how many bytes it took. The line
+// holds until the next one is read. Of a line that is too long it returns errTooLong, and has passed it. The last line
+// comes with io.EOF.
 func readLine(r *bufio.Reader) (line []byte, read int, err error) {
 	text, err := r.ReadSlice('\n')
 	read = len(text)
@@ -89,7 +90,7 @@ func readLine(r *bufio.Reader) (line []byte, read int, err error) {
 		if len(line) > maxLine {
 			return nil, read, errTooLong
 		}
-		return bytes.Clone(line), read, err
+		return line, read, err
 	}
 	for errors.Is(err, bufio.ErrBufferFull) {
 		text, err = r.ReadSlice('\n')
@@ -125,7 +126,7 @@ func (e *emitter) line(ctx context.Context, where string, line []byte) error {
 		e.old++
 	}
 	e.mu.Unlock()
-	record := &kgo.Record{Topic: e.topic, Key: []byte(o.Circuit), Value: line}
+	record := &kgo.Record{Topic: e.topic, Key: []byte(o.Circuit), Value: bytes.Clone(line)}
 	e.client.Produce(ctx, record, func(_ *kgo.Record, err error) {
 		e.settle(where, err)
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,6 +100,7 @@ type partitionReader struct {
 	position  int64
 	stable    int64 // The last stable offset as it was at the last fetch.
 
+	most   int32 // Bytes of one fetch; 0 is 16 MiB.
 	leader int32
 	id     [16]byte
 }
@@ -107,22 +109,31 @@ type partitionReader struct {
 // again until the context ends.
 func (r *partitionReader) readTo(ctx context.Context, end int64, add func(*kgo.Record)) error {
 	for r.position < end {
-		fetched, err := r.fetch(ctx)
-		if ctx.Err() != nil {
-			return r.stalled(end)
-		}
-		if refused := (*kerr.Error)(nil); errors.As(err, &refused) && !refused.Retriable {
-			return fmt.Errorf("read %s, partition %d from offset %d: %w", r.topic, r.partition, r.position, err)
-		}
+		fetched, err := r.some(ctx, end)
 		if err != nil {
-			r.id = [16]byte{}
-			pause(ctx, 100*time.Millisecond)
+			return err
 		}
 		for _, record := range fetched {
 			add(record)
 		}
 	}
 	return nil
+}
+
+// some returns what follows the position, on the way to an offset. It may be nothing, where that has to be tried again.
+func (r *partitionReader) some(ctx context.Context, end int64) ([]*kgo.Record, error) {
+	fetched, err := r.fetch(ctx)
+	if ctx.Err() != nil {
+		return nil, r.stalled(end)
+	}
+	if refused := (*kerr.Error)(nil); errors.As(err, &refused) && !refused.Retriable {
+		return nil, fmt.Errorf("read %s, partition %d from offset %d: %w", r.topic, r.partition, r.position, err)
+	}
+	if err != nil {
+		r.id = [16]byte{}
+		pause(ctx, 100*time.Millisecond)
+	}
+	return fetched, nil
 }
 
 // stalled says why a partition could not be read to its end in time.
@@ -142,10 +153,11 @@ func (r *partitionReader) fetch(ctx context.Context) ([]*kgo.Record, error) {
 		return nil, err
 	}
 	request := kmsg.NewPtrFetchRequest()
-	request.MaxWaitMillis, request.MinBytes, request.MaxBytes = 100, 1, 16<<20
+	most := cmp.Or(r.most, 16<<20)
+	request.MaxWaitMillis, request.MinBytes, request.MaxBytes = 100, 1, most
 	request.IsolationLevel = 1 // Committed records alone.
 	partition := kmsg.NewFetchRequestTopicPartition()
-	partition.Partition, partition.FetchOffset, partition.PartitionMaxBytes = r.partition, r.position, 16<<20
+	partition.Partition, partition.FetchOffset, partition.PartitionMaxBytes = r.partition, r.position, most
 	topic := kmsg.NewFetchRequestTopic()
 	topic.Topic, topic.TopicID, topic.Partitions = r.topic, r.id, append(topic.Partitions, partition)
 	request.Topics = append(request.Topics, topic)

@@ -172,7 +172,7 @@ func TestForwardRefused(t *testing.T) {
 func isForward(r kmsg.Request) bool {
 	for _, topic := range r.(*kmsg.ProduceRequest).Topics {
 		for _, p := range topic.Partitions {
-			if bytes.Contains(p.Records, []byte(forwardHeader)) {
+			if bytes.Contains(p.Records, []byte(ForwardHeader)) {
 				return true
 			}
 		}

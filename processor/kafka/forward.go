@@ -118,11 +118,11 @@ func (w *worker) forward(ctx context.Context, p *pair, r *kgo.Record, from forwa
 	}
 	moved := &kgo.Record{Topic: r.Topic, Partition: to, Key: r.Key, Value: r.Value}
 	for _, h := range r.Headers {
-		if h.Key != forwardHeader {
+		if h.Key != ForwardHeader {
 			moved.Headers = append(moved.Headers, h)
 		}
 	}
-	moved.Headers = append(moved.Headers, kgo.RecordHeader{Key: forwardHeader, Value: []byte(from.String())})
+	moved.Headers = append(moved.Headers, kgo.RecordHeader{Key: ForwardHeader, Value: []byte(from.String())})
 	err := w.forwarder.add(ctx, moved)
 	if err == nil && w.singly {
 		err = w.forwarder.flush(ctx)

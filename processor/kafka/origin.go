@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// forwardHeader is the header of a record that a processor moved to the partition of its circuit.
-const forwardHeader = "fusebox-forward"
+// ForwardHeader is the header of a record that a processor moved to the partition of its circuit.
+const ForwardHeader = "fusebox-forward"
 
 // forwarded is where such a record came from.
 type forwarded struct {
@@ -28,19 +28,19 @@ func readForwarded(value string) (forwarded, error) {
 	parts := strings.Split(value, "/")
 	n := len(parts)
 	if n < 6 {
-		return forwarded{}, fmt.Errorf("header %s: %d parts, want 6", forwardHeader, n)
+		return forwarded{}, fmt.Errorf("header %s: %d parts, want 6", ForwardHeader, n)
 	}
 	partition, err := strconv.ParseInt(parts[n-3], 10, 32)
 	if err != nil {
-		return forwarded{}, fmt.Errorf("header %s: partition: %w", forwardHeader, err)
+		return forwarded{}, fmt.Errorf("header %s: partition: %w", ForwardHeader, err)
 	}
 	offset, err := strconv.ParseInt(parts[n-2], 10, 64)
 	if err != nil {
-		return forwarded{}, fmt.Errorf("header %s: offset: %w", forwardHeader, err)
+		return forwarded{}, fmt.Errorf("header %s: offset: %w", ForwardHeader, err)
 	}
 	ms, err := strconv.ParseInt(parts[n-1], 10, 64)
 	if err != nil {
-		return forwarded{}, fmt.Errorf("header %s: timestamp: %w", forwardHeader, err)
+		return forwarded{}, fmt.Errorf("header %s: timestamp: %w", ForwardHeader, err)
 	}
 	return forwarded{
 		group:     strings.Join(parts[:n-5], "/"),

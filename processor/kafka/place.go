@@ -61,7 +61,7 @@ func (w *worker) place(ctx context.Context, p *pair, from *feed, r *kgo.Record, 
 // forwardedFrom reads the header of a record, if it has one that can be read.
 func (w *worker) forwardedFrom(r *kgo.Record) (forwarded, bool) {
 	for _, h := range r.Headers {
-		if h.Key != forwardHeader {
+		if h.Key != ForwardHeader {
 			continue
 		}
 		f, err := readForwarded(string(h.Value))

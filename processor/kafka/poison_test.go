@@ -87,7 +87,7 @@ func TestForgedForward(t *testing.T) {
 		put := func(id string, partition int32, f forwarded) {
 			record := outcome(circuit, schemas.Accepted, id)
 			record.Partition = partition
-			record.Headers = []kgo.RecordHeader{{Key: forwardHeader, Value: []byte(f.String())}}
+			record.Headers = []kgo.RecordHeader{{Key: ForwardHeader, Value: []byte(f.String())}}
 			w.ProduceTo(t, record)
 		}
 		w.ProduceTo(t, &kgo.Record{Topic: topics.Outcomes, Partition: origin, Value: []byte("not JSON")})
@@ -134,7 +134,7 @@ func TestForgedOffset(t *testing.T) {
 			record := outcome(circuit, schemas.Accepted, fmt.Sprint("forged", i))
 			forged.partition, forged.offset = at.partition, at.offset
 			record.Partition = home
-			record.Headers = []kgo.RecordHeader{{Key: forwardHeader, Value: []byte(forged.String())}}
+			record.Headers = []kgo.RecordHeader{{Key: ForwardHeader, Value: []byte(forged.String())}}
 			w.ProduceTo(t, record)
 		}
 		w.caughtUp()
@@ -165,7 +165,7 @@ func TestForgedForwardsAskOnce(t *testing.T) {
 		for i := range 500 {
 			record := outcome(circuit, schemas.Accepted, fmt.Sprint("forged", i))
 			record.Partition = w.home(circuit)
-			record.Headers = []kgo.RecordHeader{{Key: forwardHeader, Value: []byte(forged.String())}}
+			record.Headers = []kgo.RecordHeader{{Key: ForwardHeader, Value: []byte(forged.String())}}
 			records = append(records, record)
 		}
 		w.ProduceTo(t, records...)

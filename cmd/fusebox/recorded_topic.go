@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/processor/kafka"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+const (
+	fetchedMost = 64 << 20         // Bytes that all partitions fetch at once.
+	fetchStall  = 30 * time.Second // How long a partition may bring nothing.
+)
+
+// openTopic makes every partition of the outcomes topic a source, up to the last committed record.
+func (r *recorded) openTopic(ctx context.Context, f *recordedFlags) error {
+	now := time.Now()
+	since, err := timeOf("since", f.since, now)
+	if err != nil {
+		return err
+	}
+	until, err := timeOf("until", f.until, now)
+	if err != nil {
+		return err
+	}
+	c, err := loadToolConfig()
+	if err != nil {
+		return err
+	}
+	topic := c.topics().Outcomes
+	client, err := c.dial(ctx, []string{topic})
+	if err != nil {
+		return err
+	}
+	r.closes = append(r.closes, client.Close)
+	starts, ends, err := ranges(ctx, client, topic, since, until)
+	if err != nil {
+		return err
+	}
+	var total int64
+	for partition, start := range starts {
+		end := ends[partition]
+		if start >= end {
+			continue
+		}
+		total += end - start
+		p := &partitionOutcomes{recorded: r, end: end, partitionReader: partitionReader{
+			client: client, topic: topic, partition: partition, position: start,
+			most: int32(max(64<<10, min(4<<20, fetchedMost/len(starts)))),
+		}}
+		r.sources = append(r.sources, &source{place: int(partition), open: func() (sequence, error) { return p, nil }})
+	}
+	r.bar = newRecordBar(r.out, r.what, total)
+	return nil
+}
+
+// ranges returns where in each partition what lies between two times begins and ends. Times that are zero bound
+// nothing; what a transaction that is still open holds back is beyond the end.
+func ranges(ctx context.Context, client *kgo.Client, topic string, since, until time.Time) (
+	starts, ends map[int32]int64, err error,
+) {
+	adm := kadm.NewClient(client)
+	from, err := offsetsAt(ctx, adm, topic, since, adm.ListStartOffsets)
+	if err != nil {
+		return nil, nil, err
+	}
+	committed, err := offsetsAt(ctx, adm, topic, time.Time{}, adm.ListCommittedOffsets)
+	if err != nil {
+		return nil, nil, err
+	}
+	to, err := offsetsAt(ctx, adm, topic, until, adm.ListCommittedOffsets)
+	if err != nil {
+		return nil, nil, err
+	}
+	for partition, end := range committed {
+		to[partition] = min(to[partition], end)
+	}
+	return from, to, nil
+}
+
+// offsetsAt returns the first offset of each partition at or after a time, or what otherwise says where there is none.
+func offsetsAt(ctx context.Context, adm *kadm.Client, topic string, at time.Time,
+	otherwise func(context.Context, ...string) (kadm.ListedOffsets, error),
+) (map[int32]int64, error) {
+	list := otherwise
+	if !at.IsZero() {
+		list = func(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
+			return adm.ListOffsetsAfterMilli(ctx, at.UnixMilli(), topics...)
+		}
+	}
+	listed, err := list(ctx, topic)
+	if err == nil {
+		err = listed.Error()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask for the offsets of %s: %w", topic, err)
+	}
+	offsets := make(map[int32]int64)
+	for partition, l := range listed[topic] {
+		offsets[partition] = l.Offset
+	}
+	return offsets, nil
+}
+
+// newRecordBar is newBar over records.
+func newRecordBar(w io.Writer, what string, total int64) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(isTerminal(w)),
+		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("records"),
+		progressbar.OptionSetDescription(what), progressbar.OptionThrottle(time.Second),
+		progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
+}
+
+// partitionOutcomes is the sequence of one partition of the outcomes topic.
+type partitionOutcomes struct {
+	*recorded
+	partitionReader
+	end   int64
+	batch []*kgo.Record
+}
+
+func (p *partitionOutcomes) close() {}
+
+func (p *partitionOutcomes) next(ctx context.Context, o *schemas.Outcome) error {
+	for {
+		if err := p.fill(ctx); err != nil {
+			return err
+		}
+		r := p.batch[0]
+		p.batch = p.batch[1:]
+		_ = p.bar.Add(1) // What a bar cannot show is no fault of the run.
+		if r.Offset >= p.end {
+			return io.EOF
+		}
+		if forwarded(r) {
+			continue // It stands where it was first written, too.
+		}
+		if err := schemas.DecodeOutcome(r.Key, r.Value, o); err != nil {
+			p.unreadable++
+			p.leaveOut(fmt.Sprintf("%s, partition %d, offset %d", r.Topic, r.Partition, r.Offset), err)
+			continue
+		}
+		if o.Time.IsZero() {
+			o.Time = r.Timestamp.UTC().Truncate(time.Millisecond)
+		}
+		return nil
+	}
+}
+
+// fill makes sure that there is a record, and returns io.EOF where there is none any more.
+func (p *partitionOutcomes) fill(ctx context.Context) error {
+	if len(p.batch) > 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchStall)
+	defer cancel()
+	for len(p.batch) == 0 {
+		if p.position >= p.end {
+			return io.EOF
+		}
+		var err error
+		if p.batch, err = p.some(ctx, p.end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forwarded tells whether a record was moved to the partition of its circuit.
+func forwarded(r *kgo.Record) bool {
+	return slices.ContainsFunc(r.Headers, func(h kgo.RecordHeader) bool { return h.Key == kafka.ForwardHeader })
+}
