@@ -3,11 +3,43 @@ package breaker
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/fusebox-project/fusebox/schemas"
 )
+
+// Match tells why a circuit has the policy that it has.
+type Match struct {
+	Pattern Glob      // The first of the policy's that matches; nothing where no policy does.
+	Before  []*Policy // Those that were asked before, and match by no pattern.
+	After   []*Policy // Those further down that would match too, and are not asked.
+}
+
+// Match tells why a circuit has the policy that For returns.
+func (p *Policies) Match(circuit string) Match {
+	var m Match
+	for _, policy := range p.policies {
+		g := policy.matching(circuit)
+		switch {
+		case m.Pattern != "" && g != "":
+			m.After = append(m.After, policy)
+		case g != "":
+			m.Pattern = g
+		case m.Pattern == "":
+			m.Before = append(m.Before, policy)
+		}
+	}
+	return m
+}
+
+// matching returns the first pattern that the circuit matches, or nothing.
+func (p *Policy) matching(circuit string) Glob {
+	i := slices.IndexFunc(p.Match, func(g Glob) bool { return g.Matches(circuit) })
+	if i < 0 {
+		return ""
+	}
+	return p.Match[i]
+}
 
 // Explain tells in words which policy a circuit gets and what that does to it: rules, kinds, break, probes, recovery
 // and where its traffic goes meanwhile. It is for people; nothing should read it but they.
@@ -15,12 +47,18 @@ func (p *Policies) Explain(circuit string) string {
 	var b strings.Builder
 	policy := p.For(circuit)
 	fmt.Fprintf(&b, "Circuit %s\n", circuit)
-	if !policy.Matched {
-		b.WriteString("No policy matches it: it is refused nothing, and its outcomes are not counted.\n")
+	m := p.Match(circuit)
+	if policy.Matched {
+		fmt.Fprintf(&b, "Policy %s (line %d), by the pattern %s\n", policy.Name, policy.Line, m.Pattern)
 	} else {
-		fmt.Fprintf(&b, "Policy %s (line %d), by the pattern %s\n", policy.Name, policy.Line, policy.matching(circuit))
-		b.WriteString(policy.effect())
-		p.explainRules(&b, policy)
+		b.WriteString("No policy matches it: it is refused nothing, and its outcomes are not counted.\n")
+	}
+	m.explain(&b)
+	if policy.Matched {
+		if effect := policy.effect(); effect != "enforced" {
+			fmt.Fprintf(&b, "It is %s.\n", effect)
+		}
+		policy.explainRules(&b)
 		p.explainKinds(&b, policy)
 		policy.explainRecovery(&b)
 	}
@@ -28,32 +66,48 @@ func (p *Policies) Explain(circuit string) string {
 	return b.String()
 }
 
-// matching returns the first pattern that the circuit matches.
-func (p *Policy) matching(circuit string) Glob {
-	return p.Match[slices.IndexFunc(p.Match, func(g Glob) bool { return g.Matches(circuit) })]
-}
+// mostNamed is how many policies are named that do not judge a circuit.
+const mostNamed = 10
 
-// effect tells whether anybody acts by the policy.
-func (p *Policy) effect() string {
-	switch {
-	case !p.Enabled:
-		return "It is switched off (enabled: false): outcomes are not counted and claims are refused.\n"
-	case !p.Enforce:
-		return "It is not enforced (enforce: false): states are published and no router obeys them.\n"
+// explain tells of the policies that do not judge the circuit.
+func (m *Match) explain(b *strings.Builder) {
+	list := func(policies []*Policy, name func(*Policy) string) {
+		for i, policy := range policies {
+			if i == mostNamed {
+				fmt.Fprintf(b, "  and %d others\n", len(policies)-i)
+				return
+			}
+			fmt.Fprintf(b, "  %s (line %d)%s\n", policy.Name, policy.Line, name(policy))
+		}
 	}
-	return ""
+	if len(m.Before) > 0 {
+		b.WriteString("Asked first, and none of their patterns matches\n")
+	}
+	list(m.Before, func(p *Policy) string { return ": " + patterns(p.Match) })
+	if len(m.After) > 0 {
+		b.WriteString("Further down, and not asked, as the first that matches holds\n")
+	}
+	list(m.After, func(*Policy) string { return "" })
 }
 
-func (p *Policies) explainRules(b *strings.Builder, policy *Policy) {
+func patterns(globs []Glob) string {
+	words := make([]string, len(globs))
+	for i, g := range globs {
+		words[i] = string(g)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (p *Policy) explainRules(b *strings.Builder) {
 	b.WriteString("\nRules, in the order in which they are judged after each outcome that they see\n")
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for i := range policy.Rules {
-		r := &policy.Rules[i]
-		fmt.Fprintf(w, "  %s\tline %d\t%s\n", r.Name, r.Line, r.words())
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		fmt.Fprintf(w, "  %s\tline %d\t%s\n", r.Name, r.Line, p.words(r))
 	}
 	w.Flush()
-	if policy.Longest > 0 {
-		fmt.Fprintf(b, "An outcome of more than %s ago is late and not counted.\n", brief(policy.Longest))
+	if p.Longest > 0 {
+		fmt.Fprintf(b, "An outcome of more than %s ago is late and not counted.\n", brief(p.Longest))
 	}
 }
 
@@ -67,112 +121,66 @@ func (p *Policies) explainKinds(b *strings.Builder, policy *Policy) {
 	fmt.Fprintf(b, "  success  %s\n", orNone(by[Success]))
 	fmt.Fprintf(b, "  failure  %s\n", orNone(by[Failure]))
 	fmt.Fprintf(b, "  neutral  %s\n", strings.Join(append(by[Neutral], "any that is not declared"), ", "))
-	if len(by[Failure]) == 0 {
+	if len(by[Failure]) == 0 || policy.plain() {
 		return
 	}
 	b.WriteString("\nWhat a failure weighs\n")
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "  kind\tjudged by\tlow\tnormal\thigh\tcritical")
 	for kind, role := range policy.roles {
-		if role == Failure {
-			explainWeights(w, p.kinds.name(uint8(kind)), &policy.weights[kind])
+		if role != Failure {
+			continue
+		}
+		for _, g := range judgeGroups(&policy.weights[kind]) {
+			fmt.Fprintf(w, "  %s\t%s", p.kinds.name(uint8(kind)), strings.Join(g.judges, ", "))
+			for _, s := range risingSeverities {
+				fmt.Fprintf(w, "\t%s", inThousandths(g.weights[s]))
+			}
+			fmt.Fprintln(w)
 		}
 	}
 	w.Flush()
-}
-
-// explainWeights writes a line for each kind of judge, one for those that are alike.
-func explainWeights(w *tabwriter.Writer, kind string, weights *[severities][evaluatorTypes]int64) {
-	column := func(e int) (c [severities]int64) {
-		for s := range weights {
-			c[s] = weights[s][e]
-		}
-		return c
-	}
-	for e := range evaluatorTypes {
-		var judges []string
-		for other, judge := range evaluatorWords {
-			if column(other) == column(e) {
-				judges = append(judges, judge)
-			}
-		}
-		if judges[0] != evaluatorWords[e] {
-			continue
-		}
-		fmt.Fprintf(w, "  %s\t%s", kind, strings.Join(judges, ", "))
-		for _, s := range []schemas.Severity{schemas.Low, schemas.Normal, schemas.High, schemas.Critical} {
-			fmt.Fprintf(w, "\t%s", inThousandths(weights[s][e]))
-		}
-		fmt.Fprintln(w)
-	}
 }
 
 // explainRecovery tells how an open circuit closes again.
 func (p *Policy) explainRecovery(b *strings.Builder) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nRecovery\n")
-	fmt.Fprintf(w, "  open\tfor %s\n", p.Break.words())
-	h := p.HalfOpen
-	fmt.Fprintf(w, "  probes\t%d at a time, each to answer within %s; %s, %s\n", h.Concurrency, brief(h.Lease),
-		plural(h.Successes, "success closes it", "successes close it"),
-		plural(h.Failures, "failure opens it again", "failures open it again"))
-	if h.Implicit || !p.Enforce {
-		fmt.Fprintf(w, "  \tcalls without a lease that start after the break count as probes too\n")
-	} else {
-		fmt.Fprintf(w, "  \tcalls without a lease never count as probes\n")
+	for _, f := range p.recovery() {
+		about := f.About
+		if about == "leaseless" {
+			about = ""
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", about, standing(f.Lines), f.Says)
 	}
-	fmt.Fprintf(w, "  then\t")
-	for _, step := range p.Ramp {
-		fmt.Fprintf(w, "%s of traffic for %s, ", percent(step.ShareMilli), brief(step.For))
-	}
-	fmt.Fprintf(w, "all traffic\n")
-	fmt.Fprintf(w, "  idle\tforgotten after %s without a record, if closed\n", brief(p.IdleAfter))
 	w.Flush()
 }
 
-// words tells how long the breaks are.
-func (b *Break) words() string {
-	words := brief(b.Duration)
-	if b.BackoffMilli > 1000 {
-		words += fmt.Sprintf(", %s times as long at each further trip, up to %s, and again %s after %s of health",
-			inThousandths(b.BackoffMilli), brief(b.Max), brief(b.Duration), brief(b.HealthyAfter))
+// standing says where something stands in the file.
+func standing(lines []int) string {
+	if len(lines) == 0 {
+		return "built in"
 	}
-	if b.JitterMilli > 0 {
-		words += "; give or take " + percent(b.JitterMilli)
+	words := make([]string, 0, len(lines))
+	for _, line := range slices.Compact(slices.Sorted(slices.Values(lines))) {
+		words = append(words, strconv.Itoa(line))
 	}
-	return words
+	if len(words) == 1 {
+		return "line " + words[0]
+	}
+	return "lines " + strings.Join(words, ", ")
 }
 
 // explainRoutes tells where routers go while the circuit refuses.
 func (p *Policies) explainRoutes(b *strings.Builder, circuit string) {
-	for _, route := range p.Routes {
-		i := slices.Index(route.Chain, circuit)
-		if i < 0 {
-			continue
-		}
-		fmt.Fprintf(b, "\nWhile it refuses, routers of use case %s go to\n", route.UseCase)
-		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-		for _, cause := range p.kinds.names[1:] {
-			if chain, ok := route.ByCause[cause]; ok {
-				fmt.Fprintf(w, "  for %s\t%s\n", cause, onward(chain, route.Otherwise))
-			}
-		}
-		cause := "for any cause"
-		if len(route.ByCause) > 0 {
-			cause = "for any other cause"
-		}
-		fmt.Fprintf(w, "  %s\t%s\n", cause, onward(route.Chain[i+1:], route.Otherwise))
-		w.Flush()
+	facts := p.routeFacts(circuit)
+	if len(facts) == 0 {
+		return
 	}
-}
-
-// onward lists where calls go, one after the other.
-func onward(chain []string, otherwise string) string {
-	if otherwise != "" {
-		chain = append(slices.Clone(chain), otherwise)
+	b.WriteString("\nWhere routers go\n")
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, f := range facts {
+		fmt.Fprintf(w, "  %s\t%s\n", f.About, f.Says)
 	}
-	if len(chain) == 0 {
-		return "nothing, the call fails"
-	}
-	return strings.Join(chain, ", then ")
+	w.Flush()
 }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// words tells in a sentence when the rule fires and what it does then.
-func (r *Rule) words() string {
+// words tells in a sentence when a rule of the policy fires and what it does then.
+func (p *Policy) words(r *Rule) string {
 	does := "opens"
 	if r.Degrade {
 		does = "degrades"
@@ -17,13 +18,10 @@ func (r *Rule) words() string {
 	s := &r.Selector
 	switch r.Type {
 	case Ratio:
-		return fmt.Sprintf("%s when at least %s %s and %s weigh at least %s of their number", does,
-			plural(int(r.MinimumThroughput), "outcome was seen", "outcomes were seen"), r.span(),
-			s.words("failures"), inThousandths(r.Threshold))
+		return fmt.Sprintf("%s when, of %s, %s", does, r.sample(), p.shareWords(r))
 	case SlowRatio:
-		return fmt.Sprintf("%s when at least %s %s and the share that took longer than %s (of %s) is at least %s", does,
-			plural(int(r.MinimumThroughput), "outcome was seen", "outcomes were seen"), r.span(), brief(s.Over),
-			s.words("all"), inThousandths(r.Threshold))
+		return fmt.Sprintf("%s when, of %s, %s or more took longer than %s%s", does, r.sample(), shareWord(r.Threshold),
+			brief(s.Over), s.unlessAll())
 	case Count:
 		return fmt.Sprintf("%s at %d %s %s", does, r.Threshold, s.words("failures"), r.span())
 	case Consecutive:
@@ -35,12 +33,77 @@ func (r *Rule) words() string {
 		strconv.FormatFloat(float64(r.Threshold)/1e6, 'f', -1, 64))
 }
 
+// shareWords tells what share of what it saw a ratio waits for.
+func (p *Policy) shareWords(r *Rule) string {
+	if p.plain() {
+		return fmt.Sprintf("%s or more were %s", shareWord(r.Threshold), r.Selector.words("failures"))
+	}
+	times := shareWord(r.Threshold)
+	if r.Threshold > 1000 {
+		times = inThousandths(r.Threshold) + " times"
+	}
+	return fmt.Sprintf("%s together weigh %s of the number or more", r.Selector.words("failures"), times)
+}
+
+// plain tells whether every failure weighs 1.
+func (p *Policy) plain() bool {
+	for kind, role := range p.roles {
+		for _, byEvaluator := range p.weights[kind] {
+			for _, weight := range byEvaluator {
+				if role == Failure && weight != 1000 {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// shareWord writes thousandths of a whole as it is said.
+func shareWord(milli int64) string {
+	switch milli {
+	case 500:
+		return "half"
+	case 1000:
+		return "all"
+	}
+	return percent(milli)
+}
+
+// sample tells which outcomes a ratio judges, and how many there must be.
+func (r *Rule) sample() string {
+	number := plural(int(r.MinimumThroughput), "outcome", "outcomes")
+	switch {
+	case r.Last > 0 && r.MinimumThroughput == r.Last:
+		return "the last " + number
+	case r.Last > 0:
+		return fmt.Sprintf("the last %d outcomes (%d at least)", r.Last, r.MinimumThroughput)
+	}
+	return fmt.Sprintf("at least %s %s", number, r.span())
+}
+
 // span tells over what the rule counts.
 func (r *Rule) span() string {
 	if r.Last > 0 {
 		return fmt.Sprintf("among the last %d", r.Last)
 	}
-	return "in the last " + brief(r.Window)
+	return "in the last " + spoken(r.Window)
+}
+
+// spoken writes a duration as it is said: minute, 5 minutes, 1h30m.
+func spoken(d time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		switch {
+		case d == unit.length:
+			return unit.name
+		case d%unit.length == 0:
+			return fmt.Sprintf("%d %ss", d/unit.length, unit.name)
+		}
+	}
+	return brief(d)
 }
 
 // words tells what is selected; all is what it is by itself.
@@ -72,6 +135,14 @@ func (s *Selector) words(all string) string {
 		words = append(words, "that came from another route")
 	}
 	return strings.Join(words, " ")
+}
+
+// unlessAll tells what is selected where that is not everything.
+func (s *Selector) unlessAll() string {
+	if words := s.words("all"); words != "all" {
+		return " (of " + words + ")"
+	}
+	return ""
 }
 
 // unlessJudged tells of the judge whose word alone does not open a circuit.

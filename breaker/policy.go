@@ -50,6 +50,7 @@ type Policy struct {
 	Longest time.Duration // Longest window of a rule; 0 where no rule has one.
 	Line    int           // Where the policy begins in the file.
 
+	lines    map[string][]int                    // By key, where the file sets it; nothing where it is built in.
 	roles    []Role                              // By kind.
 	weights  [][severities][evaluatorTypes]int64 // By kind, in thousandths; of failures alone.
 	counters []counter                           // What the rules count, each once however many rules share it.

@@ -1,6 +1,8 @@
 package breaker
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -14,6 +16,7 @@ type settings struct {
 	half      HalfOpen
 	ramp      []RampStep
 	idleAfter time.Duration
+	lines     map[string][]int // By key, where it is set: of break and half_open in each mapping that says something.
 }
 
 // What each mapping of settings takes.
@@ -51,7 +54,7 @@ func builtinSettings() settings {
 
 // policy returns a policy that has these settings and nothing else.
 func (s settings) policy() *Policy {
-	return &Policy{Enforce: true, Break: s.open, HalfOpen: s.half, Ramp: s.ramp, IdleAfter: s.idleAfter}
+	return &Policy{Enforce: true, Break: s.open, HalfOpen: s.half, Ramp: s.ramp, IdleAfter: s.idleAfter, lines: s.lines}
 }
 
 // settings reads what a mapping sets; what it does not set stays as it is.
@@ -64,7 +67,27 @@ func (r *parser) settings(t table, s settings) settings {
 		s.ramp = r.ramp(n)
 	}
 	r.time(t, "idle_after", time.Millisecond, longestTime, &s.idleAfter)
+	s.lines = t.lines(s.lines)
 	return s
+}
+
+// lines returns where the settings stand, given where those stand that the mapping takes over.
+func (t table) lines(base map[string][]int) map[string][]int {
+	lines := maps.Clone(base)
+	if lines == nil {
+		lines = map[string][]int{}
+	}
+	for _, key := range settingKeys {
+		at := t.keys[key]
+		switch {
+		case at == nil:
+		case key == "break" || key == "half_open":
+			lines[key] = append(slices.Clip(lines[key]), at.Line)
+		default:
+			lines[key] = []int{at.Line}
+		}
+	}
+	return lines
 }
 
 // time reads a duration into where it belongs, if it is set and right.

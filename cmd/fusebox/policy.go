@@ -14,9 +14,9 @@ import (
 func newPolicyCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "policy",
-		Short:   "Check, test and explain policy files",
+		Short:   "Check, test, explain and compare policy files",
 		Example: "  fusebox policy check policies.yaml",
-	}, newPolicyCheckCommand(), newPolicyTestCommand(), newPolicyExplainCommand())
+	}, newPolicyCheckCommand(), newPolicyTestCommand(), newPolicyExplainCommand(), newPolicyDiffCommand())
 }
 
 // policies returns the policies that the configuration names: those of the policy file, or the built-in ones.

@@ -16,7 +16,8 @@ func newPolicyExplainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [FILE] CIRCUIT",
 		Short: "Tell in words what a circuit is judged by",
-		Long: `Tells which policy of a file a circuit gets, and its rules with every default filled in.
+		Long: `Tells which policy of a file a circuit gets and why, its rules with every default filled in, how it comes
+back, where its calls go meanwhile, and in which lines of the file that stands.
 Without a file it goes by FUSEBOX_POLICY_FILE, or else by the built-in policy, as 'fusebox run' does.`,
 		Example: "  fusebox policy explain policies.yaml submission-extraction:gpt-primary:v4",
 		Args:    arguments("[FILE]", "CIRCUIT"),
@@ -70,6 +71,9 @@ type explained struct {
 	Policy   string          `json:"policy"` // Empty where none matches.
 	Version  string          `json:"policy_version"`
 	Line     int             `json:"line"`
+	Pattern  breaker.Glob    `json:"pattern"` // The first of the policy's that matches.
+	Before   []askedPolicy   `json:"before"`  // Policies that were asked first and match by no pattern.
+	After    []askedPolicy   `json:"after"`   // Policies that would match too and are not asked.
 	Enabled  bool            `json:"enabled"`
 	Enforce  bool            `json:"enforce"`
 	Rules    []explainedRule `json:"rules"`
@@ -77,6 +81,22 @@ type explained struct {
 	HalfOpen explainedProbe  `json:"half_open"`
 	Ramp     []explainedRamp `json:"ramp"`
 	Idle     string          `json:"idle_after"`
+	Facts    []breaker.Fact  `json:"facts"` // All of it in words.
+}
+
+// askedPolicy is a policy that does not judge the circuit.
+type askedPolicy struct {
+	Policy string         `json:"policy"`
+	Line   int            `json:"line"`
+	Match  []breaker.Glob `json:"match"`
+}
+
+func askedPolicies(policies []*breaker.Policy) []askedPolicy {
+	asked := make([]askedPolicy, 0, len(policies))
+	for _, p := range policies {
+		asked = append(asked, askedPolicy{p.Name, p.Line, p.Match})
+	}
+	return asked
 }
 
 type explainedRule struct {
@@ -119,8 +139,10 @@ type explainedRamp struct {
 }
 
 func explain(policies *breaker.Policies, circuit string) explained {
-	p := policies.For(circuit)
+	p, match := policies.For(circuit), policies.Match(circuit)
 	e := explained{
+		Pattern: match.Pattern, Before: askedPolicies(match.Before), After: askedPolicies(match.After),
+		Facts:   policies.Facts(circuit),
 		Circuit: circuit, Version: policies.Version, Enabled: p.Enabled, Enforce: p.Enforce,
 		Rules: []explainedRule{}, Ramp: []explainedRamp{}, Idle: p.IdleAfter.String(),
 		Break: explainedBreak{

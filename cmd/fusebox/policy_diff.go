@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+func newPolicyDiffCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "diff A B [CIRCUIT...]",
+		Short: "Tell in words what changes for which circuits between two policy files",
+		Long: `Compares what two policy files do to circuits, not how they are written: a default that is written out or
+a policy that moved makes no difference. Circuits with the same changes stand together.
+The circuits are those that the call names, or those that the state topic knows (--from-topic), or else names on stdin,
+one a line. Exit status 0 whether or not anything changes.`,
+		Example: `  fusebox policy diff policies.yaml new.yaml < circuits.txt
+  fusebox policy diff policies.yaml new.yaml submission-extraction:gpt-primary:v4
+  fusebox policy diff policies.yaml new.yaml --from-topic`,
+		Args: arguments("A", "B", "[CIRCUIT...]"),
+	}
+	fromTopic := cmd.Flags().Bool("from-topic", false, "compare for the circuits that the state topic knows")
+	timeout := cmd.Flags().Duration("timeout", 30*time.Second, "give up when the state topic is not read by then")
+	asJSON := addJSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		was, err := usablePolicies(args[0], args[0])
+		if err != nil {
+			return err
+		}
+		is, err := usablePolicies(args[1], args[1])
+		if err != nil {
+			return err
+		}
+		var circuits []string
+		switch {
+		case *fromTopic && len(args) > 2:
+			return usageErrorf("--from-topic compares for the circuits of the topic; name none, or leave it out")
+		case *fromTopic:
+			circuits, err = circuitsOfTopic(cmd.Context(), *timeout)
+		case len(args) > 2:
+			circuits, err = namedCircuits(args[2:], func(i int) string { return "" })
+		default:
+			circuits, err = readCircuits(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr())
+		}
+		if err != nil {
+			return err
+		}
+		return comparePolicies(was, is, circuits).print(cmd.OutOrStdout(), *asJSON)
+	}
+	return cmd
+}
+
+// circuitsOfTopic returns the names of the circuits that the state topic knows.
+func circuitsOfTopic(ctx context.Context, timeout time.Duration) ([]string, error) {
+	read, err := readStatus(ctx, timeout)
+	if err != nil {
+		return nil, err
+	}
+	if len(read.circuits) == 0 {
+		return nil, fmt.Errorf("the state topic knows no circuit yet; name circuits, or give their names on stdin")
+	}
+	return slices.Sorted(maps.Keys(read.circuits)), nil
+}
+
+// readCircuits reads names of circuits, one a line.
+func readCircuits(ctx context.Context, stdin io.Reader, progress io.Writer) ([]string, error) {
+	if isTerminal(stdin) {
+		fmt.Fprintln(progress, "reading names of circuits from this terminal, one a line; Ctrl-D ends")
+	}
+	in := untilDone(ctx, stdin)
+	defer in.Close()
+	var lines []string
+	scanner := bufio.NewScanner(in)
+	for scanner.Scan() {
+		lines = append(lines, strings.TrimRight(scanner.Text(), "\r"))
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("read names of circuits, line %d: %w", len(lines)+1, err)
+	}
+	circuits, err := namedCircuits(lines, func(i int) string { return fmt.Sprintf("stdin, line %d: ", i+1) })
+	if err == nil && len(circuits) == 0 {
+		err = usageErrorf("no circuit was named; name circuits behind the files, give their names on stdin, or take " +
+			"--from-topic")
+	}
+	return circuits, err
+}
+
+// namedCircuits returns names of circuits in order, each once. Empty ones are none.
+func namedCircuits(names []string, where func(int) string) ([]string, error) {
+	var circuits []string
+	for i, name := range names {
+		if name == "" {
+			continue
+		}
+		if err := schemas.CheckCircuit(name); err != nil {
+			return nil, usageErrorf("%scircuit %q: %w", where(i), name, err)
+		}
+		circuits = append(circuits, name)
+	}
+	slices.Sort(circuits)
+	return slices.Compact(circuits), nil
+}
+
+// policyDiff is what changes between two policy files.
+type policyDiff struct {
+	Was       string         `json:"was"` // Versions.
+	Is        string         `json:"is"`
+	Changed   []changedGroup `json:"changed"` // In the order of their first circuits.
+	Unchanged []string       `json:"unchanged"`
+}
+
+// changedGroup are circuits for which the same changes.
+type changedGroup struct {
+	Circuits []string             `json:"circuits"`
+	Changes  []breaker.Difference `json:"changes"`
+}
+
+func comparePolicies(was, is *breaker.Policies, circuits []string) policyDiff {
+	d := policyDiff{Was: was.Version, Is: is.Version, Changed: []changedGroup{}, Unchanged: []string{}}
+	for _, circuit := range circuits {
+		changes := breaker.Compare(was, is, circuit)
+		if len(changes) == 0 {
+			d.Unchanged = append(d.Unchanged, circuit)
+			continue
+		}
+		i := slices.IndexFunc(d.Changed, func(g changedGroup) bool { return slices.Equal(g.Changes, changes) })
+		if i < 0 {
+			d.Changed = append(d.Changed, changedGroup{[]string{circuit}, changes})
+			continue
+		}
+		d.Changed[i].Circuits = append(d.Changed[i].Circuits, circuit)
+	}
+	return d
+}
+
+func (d policyDiff) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return writeJSON(w, d)
+	}
+	_, err := io.WriteString(w, hang(d.text(paletteFor(w)), widthOf(w)))
+	return err
+}
+
+func (d policyDiff) text(p palette) string {
+	var b strings.Builder
+	for _, g := range d.Changed {
+		fmt.Fprintf(&b, "%s\n", p.bold(count(len(g.Circuits), "circuit", "circuits")+": "+someOf(g.Circuits)))
+		for _, c := range g.Changes {
+			fmt.Fprintf(&b, "  %s\n", c.About)
+			if c.Was != "" {
+				fmt.Fprintf(&b, "  %s\n", p.bad("- "+c.Was))
+			}
+			if c.Is != "" {
+				fmt.Fprintf(&b, "  %s\n", p.good("+ "+c.Is))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	switch n := len(d.Unchanged); {
+	case len(d.Changed) == 0:
+		fmt.Fprintf(&b, "nothing changes for %s\n", count(n, "circuit", "circuits"))
+	case n > 0:
+		fmt.Fprintf(&b, "nothing changes for %s: %s\n", count(n, "circuit", "circuits"), someOf(d.Unchanged))
+	}
+	return b.String()
+}
+
+// someOf lists names, those beyond the first ten by their number.
+func someOf(names []string) string {
+	const most = 10
+	if len(names) > most+1 {
+		return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
