@@ -75,9 +75,18 @@ func readHead(value []byte) (head, error) {
 
 // decode reads a circuit under the regime that it was written under, or the oldest one since.
 func (c *circuit) decode(name string, value []byte, regimes []Regime) error {
+	b, err := c.read(name, value, regimes, nil)
+	if err == nil && len(b) > 0 {
+		err = fmt.Errorf("value has %d bytes too many", len(b))
+	}
+	return err
+}
+
+// read reads a circuit, by the policy given or else by that which matches it, and returns what is left of the bytes.
+func (c *circuit) read(name string, value []byte, regimes []Regime, by *breaker.Policy) ([]byte, error) {
 	h, err := readHead(value)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	*c = circuit{name: strings.Clone(name), last: h.last}
 	b, regime, born := value[headSize:], int64(0), int64(0)
@@ -87,26 +96,25 @@ func (c *circuit) decode(name string, value []byte, regimes []Regime) error {
 	} {
 		v, width := binary.Varint(b)
 		if width <= 0 {
-			return errors.New("value is cut short")
+			return nil, errors.New("value is cut short")
 		}
 		*n, b = v, b[width:]
 	}
 	c.born = time.UnixMilli(born).UTC()
 	c.regime = regimeOf(regime, regimes)
-	c.policy = c.policies().For(name)
+	if c.policy = by; by == nil {
+		c.policy = c.policies().For(name)
+	}
 	if b, err = c.recent.decode(b); err != nil {
-		return err
+		return nil, err
 	}
 	if b, err = c.breaker.DecodeBinary(b); err != nil {
-		return fmt.Errorf("breaker: %w", err)
+		return nil, fmt.Errorf("breaker: %w", err)
 	}
 	if c.counts, b, err = breaker.DecodeCounts(b, c.policies(), c.policy); err != nil {
-		return fmt.Errorf("counts: %w", err)
+		return nil, fmt.Errorf("counts: %w", err)
 	}
-	if len(b) > 0 {
-		return fmt.Errorf("value has %d bytes too many", len(b))
-	}
-	return nil
+	return b, nil
 }
 
 func (r *recent) decode(b []byte) ([]byte, error) {

@@ -3,6 +3,7 @@ package processor
 import (
 	"time"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -62,4 +63,5 @@ type Result struct {
 	States  []schemas.State // Records to publish, oldest first. Mostly none.
 	Moves   int             // How many of the states are a change of state, or of an override by an operator.
 	Tripped *schemas.Cause  // Why this record opened the circuit; nil where it did not.
+	Stretch breaker.Stretch // Of a Shadow that a rule opened: what led to it.
 }

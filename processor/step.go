@@ -10,6 +10,7 @@ import (
 // step is one record on its way through a circuit.
 type step struct {
 	*circuit
+	shadow bool // The circuit is a Shadow's: see there.
 	at     time.Time
 	in     Input
 	result Result
@@ -95,6 +96,9 @@ func (s *step) publish(change breaker.Change, counts bool) {
 		if counts {
 			s.result.Moves++
 		}
+	}
+	if s.shadow && change != breaker.Moved {
+		return
 	}
 	s.sequence++
 	state := s.state()

@@ -99,6 +99,27 @@ func (w *Window) Since() (time.Time, bool) {
 	return time.UnixMilli(oldest).UTC(), found
 }
 
+// Stretch returns how many outcomes came in or after the cell of the oldest that matches, and how many of them are in
+// entries that match.
+func (w *Window) Stretch() (seen, matched int64) {
+	since, found := w.Since()
+	if !found {
+		return 0, 0
+	}
+	oldest := since.UnixMilli() >> w.shift
+	for i := range w.entries[w.head:] {
+		e := &w.entries[w.head+i]
+		if e.ms()>>w.shift < oldest {
+			continue
+		}
+		seen = sum(seen, e.count)
+		if e.matched() {
+			matched = sum(matched, e.count)
+		}
+	}
+	return seen, matched
+}
+
 // Holds tells whether an outcome of time t that entered the window is still in it.
 func (w *Window) Holds(t time.Time) bool {
 	if w.cells == 0 {

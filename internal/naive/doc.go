@@ -5,7 +5,7 @@
 // everything from lists of outcomes at every step. It is slow and plain on purpose: where it and the core differ,
 // the specification decides which of them is wrong.
 //
-// It imports nothing of the project, knows neither `shadows` nor jitter other than 0, and keeps neither the ramp, the
-// evidence nor the sequence of a circuit. Times and durations are milliseconds since the start of 1970, weights and
-// factors are thousandths, thresholds and money are millionths.
+// It imports nothing of the project, knows of `shadows` only what a backtest does, no jitter other than 0, and keeps
+// neither the ramp, the evidence nor the sequence of a circuit. Times and durations are milliseconds since the start
+// of 1970, weights and factors are thousandths, thresholds and money are millionths.
 package naive

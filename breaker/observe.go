@@ -1,0 +1,39 @@
+package breaker
+
+// Observe returns what a rule compares with its threshold, both in the units of the policy file, and how many outcomes
+// its window holds, all as of the last outcome that it saw. An immediate rule compares nothing: 0, 1 and 0.
+func (p *Policy) Observe(c *Counts, rule int) (observed, threshold float64, throughput int64) {
+	r := &p.Rules[rule]
+	if r.Type == Immediate {
+		return 0, 1, 0
+	}
+	k := &p.counters[r.counter]
+	throughput = c.live[k.slot].window.Count()
+	if throughput == 0 && (r.Type == Ratio || r.Type == SlowRatio) {
+		return 0, share(r.Threshold, milli), 0
+	}
+	observed, threshold = r.observed(k, c)
+	return observed, threshold, throughput
+}
+
+// Stretch is how a bad stretch came to trip a rule: what the rule saw from the oldest outcome that it matched on, and
+// how much of that it matched.
+type Stretch struct{ Outcomes, Bad int64 }
+
+// Stretch returns the stretch that a rule has in its window, or its streak.
+func (p *Policy) Stretch(c *Counts, rule int) Stretch {
+	r := &p.Rules[rule]
+	k := &p.counters[r.counter]
+	if r.Type == Immediate {
+		return Stretch{1, 1}
+	}
+	l := &c.live[k.slot]
+	if r.Type == Consecutive {
+		return Stretch{l.streak, l.streak}
+	}
+	seen, matched := l.window.Stretch()
+	if r.Type != Sum {
+		matched = l.window.Measure()
+	}
+	return Stretch{seen, matched}
+}

@@ -1,0 +1,61 @@
+package backtest
+
+import "time"
+
+// Report is what a run has come to.
+type Report struct {
+	Circuits []Circuit `json:"circuits"`
+}
+
+// Circuit is what a policy would have done with one circuit. An outcome with a count of n is n outcomes.
+type Circuit struct {
+	Circuit     string           `json:"circuit"`
+	Policy      string           `json:"policy"` // Empty where no policy matches: then nothing is judged.
+	Outcomes    int64            `json:"outcomes"`
+	Accepted    int64            `json:"accepted"`
+	Trips       []Trip           `json:"trips"`
+	OpenSeconds float64          `json:"open_seconds"` // Half open is open.
+	Refused     Refused          `json:"refused"`
+	Open        []Stretch        `json:"open"`    // Oldest first.
+	Probes      int64            `json:"probes"`  // Outcomes taken as the results of probes.
+	Records     int64            `json:"records"` // The length of the circuit's sequence.
+	Why         map[string]int64 `json:"why"`     // Outcomes by what became of them.
+	From        time.Time        `json:"from"`    // The first outcome.
+	To          time.Time        `json:"to"`      // The newest.
+}
+
+// Trip is one opening of a circuit, from closed or because probes failed.
+type Trip struct {
+	At         time.Time        `json:"at"`
+	Index      int64            `json:"index"` // Of the outcome that tripped it in the circuit's sequence, from 0 on.
+	Rule       string           `json:"rule"`  // Or probe_failed.
+	Type       string           `json:"type"`  // The rule's type, or probe_failed.
+	Kind       string           `json:"kind"`  // The one of greatest weight.
+	Observed   float64          `json:"observed"`
+	Threshold  float64          `json:"threshold"`
+	Throughput int64            `json:"throughput"`
+	ByKind     map[string]int64 `json:"by_kind"`
+	Epoch      int64            `json:"epoch"`
+	RetryAt    time.Time        `json:"retry_at"`
+
+	Since         time.Time `json:"since"`          // The first failure of the bad stretch.
+	Bad           int64     `json:"bad"`            // Bad answers from there on, this one too where it is one.
+	DelayOutcomes int64     `json:"delay_outcomes"` // Outcomes that the rule saw after that first failure.
+	DelaySeconds  float64   `json:"delay_seconds"`
+}
+
+// Refused are the recorded calls that the circuit would have refused.
+type Refused struct {
+	Failures int64   `json:"failures"` // By the policy's roles.
+	Accepted int64   `json:"accepted"`
+	Others   int64   `json:"others"`
+	CostUSD  float64 `json:"cost_usd"` // Of all of them.
+}
+
+// Stretch is a time for which a circuit was not closed: from a trip to the recovery, with the trips by failed probes
+// between them.
+type Stretch struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`   // The recovery, or the newest outcome where there was none.
+	Ends bool      `json:"ends"` // There was a recovery.
+}

@@ -1,0 +1,93 @@
+package processor
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// Shadow is a circuit that a policy judges and does not rule: live beside the circuit itself, and in a backtest alone.
+// It is the same machine on the same path, but it disregards epochs and leases, for they are somebody else's. While it
+// is open it takes outcomes as refused, except, when a probe is due, the next one that started at or after RetryAt:
+// that is the probe's result. It knows no signals.
+type Shadow struct {
+	circuit
+	trips int64
+}
+
+// NewShadow returns a shadow of a circuit, closed and empty, that a policy of these judges from a time on.
+func NewShadow(name string, policies *breaker.Policies, by *breaker.Policy, at time.Time) *Shadow {
+	return newShadow(name, Regime{0, policies}, by, at)
+}
+
+func newShadow(name string, under Regime, by *breaker.Policy, at time.Time) *Shadow {
+	return &Shadow{circuit: circuit{
+		name: name, regime: under, policy: by, counts: breaker.NewCounts(by), born: at, last: at,
+	}}
+}
+
+// Step judges one outcome with the timestamp `at`. The shadow's clock is the newest of them. Of the result's States
+// there are only changes of state.
+func (s *Shadow) Step(at time.Time, in Input) Result {
+	clock := at
+	if s.last.After(at) {
+		clock = s.last
+	}
+	return s.step(clock, at, in)
+}
+
+// step judges one outcome with a timestamp when the clock stands at `at`.
+func (s *Shadow) step(at, stamp time.Time, in Input) Result {
+	if s.idle(at, s.policy.IdleAfter) {
+		*s = *newShadow(s.name, s.regime, s.policy, at)
+	}
+	on := step{circuit: &s.circuit, shadow: true, at: at, in: in, result: Result{Circuit: s.name, At: at}}
+	on.result.Kind, on.result.Why = on.outcome(stamp)
+	s.last = at
+	if on.result.Tripped != nil {
+		s.trips++
+	}
+	return on.result
+}
+
+// Name returns the circuit's name.
+func (s *Shadow) Name() string { return s.name }
+
+// Policy returns the policy that judges.
+func (s *Shadow) Policy() *breaker.Policy { return s.policy }
+
+// Phase returns the state that the shadow is in.
+func (s *Shadow) Phase() schemas.Phase { return s.breaker.State() }
+
+// Observe returns what a rule of the policy compares now: see breaker.Policy.Observe.
+func (s *Shadow) Observe(rule int) (observed, threshold float64, throughput int64) {
+	return s.policy.Observe(&s.counts, rule)
+}
+
+// Append appends the shadow as bytes.
+func (s *Shadow) Append(b []byte) []byte {
+	return binary.AppendUvarint(s.circuit.append(b), uint64(s.trips))
+}
+
+// ReadShadow reads what Append wrote, under the same policies.
+func ReadShadow(name string, value []byte, policies *breaker.Policies, by *breaker.Policy) (*Shadow, error) {
+	s := &Shadow{}
+	return s, s.decode(name, value, Regime{0, policies}, by)
+}
+
+func (s *Shadow) decode(name string, value []byte, under Regime, by *breaker.Policy) error {
+	b, err := s.read(name, value, []Regime{under}, by)
+	if err != nil {
+		return fmt.Errorf("shadow: %w", err)
+	}
+	trips, width := binary.Uvarint(b)
+	if width != len(b) || width <= 0 {
+		return errors.New("shadow: number of trips is corrupt")
+	}
+	s.trips = int64(trips)
+	return nil
+}
