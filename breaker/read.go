@@ -69,9 +69,11 @@ type parser struct {
 	kinds  kindTable
 }
 
+var fileKeys = []string{"version", "kinds", "defaults", "policies", "routes"}
+
 // policies reads the document.
 func (r *parser) policies(root *yaml.Node) *Policies {
-	t := r.table(root, "the file", []string{"version", "kinds", "defaults", "policies", "routes"})
+	t := r.table(root, "the file", fileKeys)
 	if root.Kind != yaml.MappingNode {
 		return nil
 	}

@@ -237,6 +237,7 @@ func FuzzRead(f *testing.F) {
 	for _, text := range []string{spec, varied, ownKinds, string(faults), one} {
 		f.Add(text, "submission-extraction:gpt")
 	}
+	schema := policySchema(f)
 	f.Fuzz(func(t *testing.T, text, circuit string) {
 		p, err := breaker.Read("p.yaml", []byte(text))
 		if err != nil {
@@ -249,6 +250,9 @@ func FuzzRead(f *testing.F) {
 		}
 		if p.For(circuit) == nil || p.Explain(circuit) == "" || p.KindLabel(circuit) == "" {
 			t.Errorf("For, Explain or KindLabel of %q has no answer", circuit)
+		}
+		if err := validate(schema, text); err != nil {
+			t.Errorf("the schema does not take what the reader takes: %v", err)
 		}
 		for _, policy := range p.All() {
 			for _, r := range policy.Rules {

@@ -190,7 +190,7 @@ func TestPolicies(t *testing.T) {
 	files, tests := 0, 0
 	for _, b := range blocks(t, "policies.md", "yaml") {
 		switch {
-		case strings.HasPrefix(b.text, "version: 1"):
+		case strings.HasPrefix(b.text, "version: 1"), strings.HasPrefix(b.text, "# yaml-language-server: "):
 			files++
 			if _, err := breaker.Read("policies.md", []byte(b.text)); err != nil {
 				t.Errorf("the block in line %d: %v", b.line, err)

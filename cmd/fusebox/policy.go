@@ -16,7 +16,8 @@ func newPolicyCommand() *cobra.Command {
 		Use:     "policy",
 		Short:   "Check, test, explain and compare policy files",
 		Example: "  fusebox policy check policies.yaml",
-	}, newPolicyCheckCommand(), newPolicyTestCommand(), newPolicyExplainCommand(), newPolicyDiffCommand())
+	}, newPolicyCheckCommand(), newPolicyTestCommand(), newPolicyExplainCommand(), newPolicyDiffCommand(),
+		newPolicySchemaCommand())
 }
 
 // policies returns the policies that the configuration names: those of the policy file, or the built-in ones.
