@@ -13,4 +13,6 @@ var Keys = map[string][]string{
 var RuleTypes = ruleTypes
 
 // OfType are the keys that rules of some types take.
-var OfType = slices.DeleteFunc(slices.Clone(allRuleKeys), func(key string) bool { return slices.Contains(ruleKeys, key) })
+var OfType = slices.DeleteFunc(slices.Clone(allRuleKeys), func(key string) bool {
+	return slices.Contains(ruleKeys, key)
+})

@@ -142,7 +142,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"another version":       "version: 2\npolicies: []",
 		"no policies":           "version: 1",
 		"an unknown key":        "version: 1\npolices: []",
-		"no name":               `{version: 1, policies: [{match: [a], rules: [{name: r, type: count, threshold: 1}]}]}`,
+		"no name":               `{version: 1, policies: [{match: [a], rules: [{name: r, type: immediate}]}]}`,
 		"no match":              `{version: 1, policies: [{name: p, rules: [{name: r, type: count, threshold: 1}]}]}`,
 		"no rules":              `{version: 1, policies: [{name: p, match: [a]}]}`,
 		"rules that are empty":  `{version: 1, policies: [{name: p, match: [a], rules: []}]}`,
@@ -163,7 +163,8 @@ func TestSchemaRefuses(t *testing.T) {
 		"an unknown severity":   rule("{name: r, type: count, threshold: 1, severity: grave}"),
 		"kinds that are empty":  rule("{name: r, type: count, threshold: 1, kinds: []}"),
 		"an unknown action":     rule("{name: r, type: count, threshold: 1, action: shut}"),
-		"a role":                policies("match: [a]\n  kinds: {accepted: good}\n  rules: [{name: r, type: count, threshold: 1}]"),
+		"a role": policies(
+			"match: [a]\n  kinds: {accepted: good}\n  rules: [{name: r, type: count, threshold: 1}]"),
 		"a negative weight": policies(
 			"match: [a]\n  kinds: {cancelled: -1}\n  rules: [{name: r, type: count, threshold: 1}]"),
 		"an unknown judge": policies(
