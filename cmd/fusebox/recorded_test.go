@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/fusebox-project/fusebox/processor/kafka"
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // readRecorded returns the ids of what was yielded, what was said of the rest, and the error.
@@ -219,7 +219,7 @@ func TestRecordedFromTopic(t *testing.T) {
 		return &kgo.Record{Partition: partition, Key: []byte("c"), Value: []byte(value), Timestamp: at}
 	}
 	moved := record(1, 4, `{"id":"a3","kind":"accepted"}`)
-	moved.Headers = []kgo.RecordHeader{{Key: kafka.ForwardHeader, Value: []byte("g/c/t/0/2/1")}}
+	moved.Headers = []kgo.RecordHeader{{Key: schemas.ForwardHeader, Value: []byte("g/c/t/0/2/1")}}
 	if err := client.ProduceSync(t.Context(),
 		record(0, 0, `{"id":"early","kind":"accepted"}`), record(0, 1, `{"id":"a1","kind":"accepted"}`),
 		record(0, 3, `{"id":"a3","kind":"accepted"}`), record(0, 60, `{"id":"after","kind":"accepted"}`),

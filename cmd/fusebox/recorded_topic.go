@@ -11,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/fusebox-project/fusebox/processor/kafka"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -176,5 +175,5 @@ func (p *partitionOutcomes) fill(ctx context.Context) error {
 
 // forwarded tells whether a record was moved to the partition of its circuit.
 func forwarded(r *kgo.Record) bool {
-	return slices.ContainsFunc(r.Headers, func(h kgo.RecordHeader) bool { return h.Key == kafka.ForwardHeader })
+	return slices.ContainsFunc(r.Headers, func(h kgo.RecordHeader) bool { return h.Key == schemas.ForwardHeader })
 }

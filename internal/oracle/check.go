@@ -151,7 +151,7 @@ func (c *checker) letters() {
 			headers = append(headers, schemas.Header{Key: h.Key, Value: h.Value})
 		}
 		letter, err := schemas.DecodeDeadLetter(headers, r.Value)
-		place := Place{letter.Topic, letter.Partition, letter.Offset}
+		place := Place{Topic: letter.Topic, Partition: letter.Partition, Offset: letter.Offset}
 		if err != nil || !c.want.Letters[place] {
 			c.fault("dead letter %d/%d of %v (%s): none was to be written: %v",
 				r.Partition, r.Offset, place, letter.Problem, err)
@@ -177,8 +177,8 @@ func (c *checker) forwards() {
 			c.fault("%v was forwarded as %q: %s, want %q: %s",
 				place, arrived.Key, arrived.Value, original.Key, original.Value)
 		}
-		if from, _ := c.log.origin(arrived); !from.at.Equal(original.Timestamp) {
-			c.fault("%v was forwarded with the time %v, want %v", place, from.at, original.Timestamp)
+		if from, _ := schemas.ReadForward(forward(arrived)); !from.At.Equal(original.Timestamp) {
+			c.fault("%v was forwarded with the time %v, want %v", place, from.At, original.Timestamp)
 		}
 	}
 	for place := range c.want.Arrived {

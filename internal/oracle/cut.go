@@ -6,14 +6,13 @@ import (
 	"slices"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/audit"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// cut is a point in a partition's history that a published record tells: the next offsets of both inputs.
+// cut is a point in a partition's history that a published record tells, or a circuit's value in the changelog.
 type cut struct {
-	at       schemas.Inputs
-	trigger  schemas.Trigger
-	circuit  string            // Whose value tells it; empty where a transition does.
+	audit.Cut
 	policies *breaker.Policies // Put in force here; nil where it is a circuit's record.
 }
 
@@ -30,9 +29,9 @@ func (l *Log) cuts(partition int32, faults *[]string) []cut {
 		if isSwitch {
 			list = &switches
 		}
-		if n := len(*list); n > 0 && !within((*list)[n-1].at, c.at) {
+		if n := len(*list); n > 0 && !within((*list)[n-1].At, c.At) {
 			*faults = append(*faults, fmt.Sprintf("transitions/%d offset %d: inputs %v come after %v",
-				partition, r.Offset, c.at, (*list)[n-1].at))
+				partition, r.Offset, c.At, (*list)[n-1].At))
 			continue
 		}
 		*list = append(*list, c)
@@ -41,10 +40,10 @@ func (l *Log) cuts(partition int32, faults *[]string) []cut {
 	// the record before the switch, or by the switch itself.
 	all := append(append(states, switches...), l.valueCuts(partition, faults)...)
 	slices.SortStableFunc(all, func(a, b cut) int {
-		return cmp.Compare(a.at.Outcomes+a.at.Signals, b.at.Outcomes+b.at.Signals)
+		return cmp.Compare(a.At.Outcomes+a.At.Signals, b.At.Outcomes+b.At.Signals)
 	})
 	for i := range max(len(all)-1, 0) {
-		if a, b := all[i].at, all[i+1].at; !within(a, b) {
+		if a, b := all[i].At, all[i+1].At; !within(a, b) {
 			*faults = append(*faults, fmt.Sprintf("partition %d was at inputs %v and at %v", partition, a, b))
 		}
 	}
@@ -55,7 +54,7 @@ func (l *Log) cut(value []byte) (c cut, isSwitch bool, err error) {
 	kind, err := schemas.TransitionKind(value)
 	if err != nil || kind != schemas.SwitchRecord {
 		state, err := schemas.DecodeState(value)
-		return cut{at: state.Inputs, trigger: state.Trigger}, false, err
+		return cut{Cut: audit.Cut{At: state.Inputs, Trigger: state.Trigger}}, false, err
 	}
 	s, err := schemas.DecodeSwitch(value)
 	if err != nil {
@@ -63,7 +62,7 @@ func (l *Log) cut(value []byte) (c cut, isSwitch bool, err error) {
 	}
 	for _, p := range l.Policies {
 		if p.Version == s.Policies.Version {
-			return cut{at: s.Inputs, policies: p}, true, nil
+			return cut{Cut: audit.Cut{At: s.Inputs}, policies: p}, true, nil
 		}
 	}
 	return cut{}, true, fmt.Errorf("policies %s came in force, which nobody knows", s.Policies.Version)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/processor"
+	"github.com/fusebox-project/fusebox/processor/audit"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -40,11 +41,7 @@ type Log struct {
 }
 
 // Place is where a record stands.
-type Place struct {
-	Topic     string
-	Partition int32
-	Offset    int64
-}
+type Place = audit.Place
 
 // Expected is what must have become of the inputs.
 type Expected struct {
@@ -93,10 +90,7 @@ func Expect(l *Log) (*Expected, []string) {
 	}
 	var faults []string
 	for id := range l.Partitions {
-		r := &replay{
-			log: l, id: id, done: e, core: processor.New(l.Policies[0]), origins: map[Place]int64{},
-			outcomes: of(l.Outcomes, id), signals: of(l.Signals, id),
-		}
+		r := newReplay(l, id, e)
 		r.run(l.cuts(id, &faults))
 		faults = append(faults, r.faults...)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/fusebox-project/fusebox/processor/audit"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -42,7 +43,7 @@ func (l *Log) valueCuts(partition int32, faults *[]string) []cut {
 			*faults = append(*faults, fmt.Sprintf("changelog/%d offset %d: %v", partition, r.Offset, err))
 			continue
 		}
-		cuts = append(cuts, cut{at: at, circuit: string(r.Key)})
+		cuts = append(cuts, cut{Cut: audit.Cut{At: at, Circuit: string(r.Key)}})
 	}
 	return cuts
 }

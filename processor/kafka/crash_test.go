@@ -13,6 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // TestCrash ends a process at each point of a transaction, and starts another one, with its store and without.
@@ -172,7 +174,7 @@ func TestForwardRefused(t *testing.T) {
 func isForward(r kmsg.Request) bool {
 	for _, topic := range r.(*kmsg.ProduceRequest).Topics {
 		for _, p := range topic.Partitions {
-			if bytes.Contains(p.Records, []byte(ForwardHeader)) {
+			if bytes.Contains(p.Records, []byte(schemas.ForwardHeader)) {
 				return true
 			}
 		}

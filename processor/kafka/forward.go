@@ -108,7 +108,7 @@ func (f *forwarder) close() {
 
 // forward sends a record of a pair to another partition of its topic. The header tells where it came from; one that it
 // had, of a place that nobody here knows, is replaced.
-func (w *worker) forward(ctx context.Context, p *pair, r *kgo.Record, from forwarded, to int32) error {
+func (w *worker) forward(ctx context.Context, p *pair, r *kgo.Record, from schemas.Forward, to int32) error {
 	if w.forwarder == nil {
 		f, err := newForwarder(w.loop.client(w.id + "-forward"))
 		if err != nil {
@@ -118,11 +118,11 @@ func (w *worker) forward(ctx context.Context, p *pair, r *kgo.Record, from forwa
 	}
 	moved := &kgo.Record{Topic: r.Topic, Partition: to, Key: r.Key, Value: r.Value}
 	for _, h := range r.Headers {
-		if h.Key != ForwardHeader {
+		if h.Key != schemas.ForwardHeader {
 			moved.Headers = append(moved.Headers, h)
 		}
 	}
-	moved.Headers = append(moved.Headers, kgo.RecordHeader{Key: ForwardHeader, Value: []byte(from.String())})
+	moved.Headers = append(moved.Headers, kgo.RecordHeader{Key: schemas.ForwardHeader, Value: []byte(from.String())})
 	err := w.forwarder.add(ctx, moved)
 	if err == nil && w.singly {
 		err = w.forwarder.flush(ctx)

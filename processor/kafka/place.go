@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // place tells whether a record is to be handled here. One that belongs to another partition is forwarded; one that was
@@ -14,7 +16,7 @@ func (w *worker) place(ctx context.Context, p *pair, from *feed, r *kgo.Record, 
 ) {
 	tally := p.tally(from)
 	f, was := w.forwardedFrom(r)
-	if was && f.group != w.loop.config.Group {
+	if was && f.Group != w.loop.config.Group {
 		tally.foreign++
 		return false, nil
 	}
@@ -25,17 +27,17 @@ func (w *worker) place(ctx context.Context, p *pair, from *feed, r *kgo.Record, 
 		}
 	}
 	if known {
-		key := originKey{f.topicID, f.partition}
-		if highest, any := p.seen(key); any && f.offset <= highest {
+		key := originKey{f.TopicID, f.Partition}
+		if highest, any := p.seen(key); any && f.Offset <= highest {
 			tally.repeated++
 			return false, nil
 		}
 		if p.out.origins == nil {
 			p.out.origins = origins{}
 		}
-		p.out.origins[key] = f.offset
+		p.out.origins[key] = f.Offset
 		if from == &p.outcomes && w.outcome.Time.IsZero() {
-			w.outcome.Time = f.at
+			w.outcome.Time = f.At
 		}
 	}
 	if p.core.Resident(circuit) || w.partitionOf(circuit) == p.id {
@@ -52,34 +54,34 @@ func (w *worker) place(ctx context.Context, p *pair, from *feed, r *kgo.Record, 
 		return false, nil
 	}
 	tally.misrouted++
-	return false, w.forward(ctx, p, r, forwarded{
-		group: w.loop.config.Group, cluster: w.loop.cluster.id, topicID: w.loop.cluster.topicIDs[r.Topic],
-		partition: r.Partition, offset: r.Offset, at: r.Timestamp,
+	return false, w.forward(ctx, p, r, schemas.Forward{
+		Group: w.loop.config.Group, Cluster: w.loop.cluster.id, TopicID: w.loop.cluster.topicIDs[r.Topic],
+		Partition: r.Partition, Offset: r.Offset, At: r.Timestamp,
 	}, w.partitionOf(circuit))
 }
 
 // forwardedFrom reads the header of a record, if it has one that can be read.
-func (w *worker) forwardedFrom(r *kgo.Record) (forwarded, bool) {
+func (w *worker) forwardedFrom(r *kgo.Record) (schemas.Forward, bool) {
 	for _, h := range r.Headers {
-		if h.Key != ForwardHeader {
+		if h.Key != schemas.ForwardHeader {
 			continue
 		}
-		f, err := readForwarded(string(h.Value))
+		f, err := schemas.ReadForward(string(h.Value))
 		return f, err == nil
 	}
-	return forwarded{}, false
+	return schemas.Forward{}, false
 }
 
 // knows tells whether a record was forwarded from a partition that exists here, by its ids, and from an offset that is
 // there. One from elsewhere, of a mirrored cluster or a topic that was deleted, counts as a record that came directly,
 // and so does one that nobody can have forwarded: an offset that is beyond the end would silence all later forwards.
-func (w *worker) knows(ctx context.Context, p *pair, from *feed, f forwarded) (bool, error) {
+func (w *worker) knows(ctx context.Context, p *pair, from *feed, f schemas.Forward) (bool, error) {
 	k := w.loop.cluster
-	if f.cluster != k.id || f.topicID != k.topicIDs[from.topic] || f.offset < 0 ||
-		f.partition < 0 || f.partition >= k.partitions || f.partition == p.id {
+	if f.Cluster != k.id || f.TopicID != k.topicIDs[from.topic] || f.Offset < 0 ||
+		f.Partition < 0 || f.Partition >= k.partitions || f.Partition == p.id {
 		return false, nil
 	}
-	return w.origins.reaches(ctx, k, from.topic, f.partition, f.offset, w.polls)
+	return w.origins.reaches(ctx, k, from.topic, f.Partition, f.Offset, w.polls)
 }
 
 // partitionOf returns the partition where a circuit lives: as Kafka's own producers choose it by the key.

@@ -82,23 +82,23 @@ func TestForgedForward(t *testing.T) {
 		const circuit = "case:route-0:v1"
 		home := w.home(circuit)
 		origin, other := (home+1)%3, (home+2)%3
-		here := forwarded{group: group, cluster: r.cluster.id, at: time.Now()}
-		here.topicID = r.cluster.topicIDs[topics.Outcomes]
-		put := func(id string, partition int32, f forwarded) {
+		here := schemas.Forward{Group: group, Cluster: r.cluster.id, At: time.Now()}
+		here.TopicID = r.cluster.topicIDs[topics.Outcomes]
+		put := func(id string, partition int32, f schemas.Forward) {
 			record := outcome(circuit, schemas.Accepted, id)
 			record.Partition = partition
-			record.Headers = []kgo.RecordHeader{{Key: ForwardHeader, Value: []byte(f.String())}}
+			record.Headers = []kgo.RecordHeader{{Key: schemas.ForwardHeader, Value: []byte(f.String())}}
 			w.ProduceTo(t, record)
 		}
 		w.ProduceTo(t, &kgo.Record{Topic: topics.Outcomes, Partition: origin, Value: []byte("not JSON")})
-		here.partition, here.offset = origin, 0
+		here.Partition, here.Offset = origin, 0
 		put("forwarded", home, here)
 		put("again", home, here)
 		put("astray", other, here)
 		foreign, mirrored := here, here
-		foreign.group = "others"
+		foreign.Group = "others"
 		put("foreign", home, foreign)
-		mirrored.cluster, mirrored.offset = "elsewhere", 1
+		mirrored.Cluster, mirrored.Offset = "elsewhere", 1
 		put("mirrored", home, mirrored)
 		put("mirrored astray", other, mirrored)
 		w.caughtUp()
@@ -125,16 +125,16 @@ func TestForgedOffset(t *testing.T) {
 		w.ready(r)
 		const circuit = "case:route-0:v1"
 		home := w.home(circuit)
-		forged := forwarded{group: group, cluster: r.cluster.id, at: time.Now()}
-		forged.topicID = r.cluster.topicIDs[topics.Outcomes]
+		forged := schemas.Forward{Group: group, Cluster: r.cluster.id, At: time.Now()}
+		forged.TopicID = r.cluster.topicIDs[topics.Outcomes]
 		for i, at := range []struct {
 			partition int32
 			offset    int64
 		}{{1 - home, math.MaxInt64}, {1 - home, 0}, {1 - home, -1}, {home, 0}, {2, 0}, {-1, 0}} {
 			record := outcome(circuit, schemas.Accepted, fmt.Sprint("forged", i))
-			forged.partition, forged.offset = at.partition, at.offset
+			forged.Partition, forged.Offset = at.partition, at.offset
 			record.Partition = home
-			record.Headers = []kgo.RecordHeader{{Key: ForwardHeader, Value: []byte(forged.String())}}
+			record.Headers = []kgo.RecordHeader{{Key: schemas.ForwardHeader, Value: []byte(forged.String())}}
 			w.ProduceTo(t, record)
 		}
 		w.caughtUp()
@@ -158,14 +158,14 @@ func TestForgedForwardsAskOnce(t *testing.T) {
 		const circuit = "case:route-0:v1"
 		r := w.start(nil, nil)
 		w.ready(r)
-		forged := forwarded{group: group, cluster: r.cluster.id, at: time.Now(), offset: math.MaxInt64}
-		forged.topicID, forged.partition = r.cluster.topicIDs[topics.Outcomes], 1-w.home(circuit)
+		forged := schemas.Forward{Group: group, Cluster: r.cluster.id, At: time.Now(), Offset: math.MaxInt64}
+		forged.TopicID, forged.Partition = r.cluster.topicIDs[topics.Outcomes], 1-w.home(circuit)
 		w.end(r)
 		var records []*kgo.Record
 		for i := range 500 {
 			record := outcome(circuit, schemas.Accepted, fmt.Sprint("forged", i))
 			record.Partition = w.home(circuit)
-			record.Headers = []kgo.RecordHeader{{Key: ForwardHeader, Value: []byte(forged.String())}}
+			record.Headers = []kgo.RecordHeader{{Key: schemas.ForwardHeader, Value: []byte(forged.String())}}
 			records = append(records, record)
 		}
 		w.ProduceTo(t, records...)

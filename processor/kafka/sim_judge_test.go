@@ -39,6 +39,9 @@ func (s *simulation) judge() {
 		s.t.Errorf("what was published is not what had to be:\n%v", err)
 		return
 	}
+	if same, err := oracle.Audited(l); err != nil || same != int64(want.Count()) {
+		s.t.Errorf("%d of %d transitions audited: %v", same, want.Count(), err)
+	}
 	s.judgeAcknowledged(want)
 	s.judgeLeases(l.Transitions)
 	s.judgeProgress(l.Changelog)

@@ -1,0 +1,37 @@
+package processor
+
+import (
+	"strings"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// Adopt makes a circuit what a published record says that tells of a change, at the partition's clock. A change leaves
+// a circuit empty, so that is all of it but the ids of its newest outcomes: where the circuit is in memory they stay as
+// they are, else there are none. An audit begins with it in the middle of a log.
+func (p *Partition) Adopt(s *schemas.State) {
+	if p.slot(s.Circuit) == nil {
+		p.create(s.Circuit)
+	}
+	c := p.touch(strings.Clone(s.Circuit))
+	c.forgotten = false
+	c.breaker = breaker.Published(s)
+	c.counts, c.notCounted = breaker.NewCounts(c.policy), schemas.NotCounted{}
+	c.born, c.sequence, c.inputs, c.last = s.Born, s.Sequence, s.Inputs, p.clock
+}
+
+// Drop takes a circuit out of memory, with what is not committed of it. Its next record begins a new life.
+func (p *Partition) Drop(name string) {
+	s := p.slot(name)
+	if s == nil {
+		return
+	}
+	for i, t := range p.touched {
+		if t == s {
+			p.touched = append(p.touched[:i], p.touched[i+1:]...)
+			break
+		}
+	}
+	p.remove(s)
+}

@@ -1,0 +1,323 @@
+package audit
+
+import (
+	"math"
+	"time"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// Config is what an audit of a partition works with.
+type Config struct {
+	Site
+	Match breaker.Glob // Circuits to audit; empty for all.
+
+	// Policies are those in force where the inputs are begun with, nil where they are not at hand. Switches are the
+	// changes after that, in the order of their inputs.
+	Policies *breaker.Policies
+	Switches []Switch
+
+	// From is where the inputs are begun with: a published record that was made before is not audited. End is up to
+	// where the group has handled them. A published record of after that is not audited either.
+	From, End schemas.Inputs
+
+	// Most bounds how many circuits are in memory at once. The default is 100,000.
+	Most int
+}
+
+// Switch is a change of policies.
+type Switch struct {
+	At       schemas.Inputs
+	Version  string
+	Policies *breaker.Policies // Nil where they are not at hand: their text cannot be read.
+}
+
+// Published is a record of the transitions topic about a circuit.
+type Published struct {
+	Offset int64
+	Time   time.Time // When it was written.
+	Value  []byte
+}
+
+// Audit recomputes what was published of one partition, and compares. Call Run, give what it asks for, and so on until
+// it asks for nothing.
+type Audit struct {
+	config Config
+	inputs *Replay
+	core   *processor.Partition
+
+	published []published // Not compared yet, in their order.
+	ended     bool        // There are no more.
+
+	cut      *Cut
+	group    []published     // They tell the cut.
+	odd      []published     // Their inputs cannot be right: they are looked for by circuit and sequence.
+	switches []Switch        // That come at the cut, or after it.
+	made     []schemas.State // By the record that made the cut, or by a switch of policies there.
+	done     bool
+	last     int64 // The offset of the last record published that was looked at.
+
+	known    bool      // The policies in force are at hand.
+	clamped  time.Time // Up to when the clock may be off, as a timestamp was clamped.
+	handled  int       // Since the last sweep.
+	circuits map[string]*track
+	tally    tally
+}
+
+type published struct {
+	offset int64
+	time   time.Time
+	schemas.State
+}
+
+const (
+	defaultMost = 100_000
+	sweepEvery  = 10_000 // Records.
+
+	// clampedFor is for how long a clock may be off after a timestamp was clamped: as long as it can have taken from
+	// there until what it made was written.
+	clampedFor = 10 * time.Second
+)
+
+// New returns an audit of a partition.
+func New(c Config) *Audit {
+	if c.Most == 0 {
+		c.Most = defaultMost
+	}
+	a := &Audit{
+		config: c, inputs: NewReplay(c.Site), switches: c.Switches, known: c.Policies != nil,
+		circuits: map[string]*track{}, tally: newTally(c.Site),
+	}
+	if c.Policies == nil {
+		c.Policies = breaker.Builtin() // Nothing is compared before others are in force.
+	}
+	a.core = processor.New(c.Policies)
+	return a
+}
+
+// Take takes records of an input in the order of their offsets, and up to which offset it was read with them.
+func (a *Audit) Take(feed Feed, records []Record, read int64) { a.inputs.Take(feed, records, read) }
+
+// TakePublished takes state records of the transitions topic in their order. Those of switches and of shadows are not
+// among them.
+func (a *Audit) TakePublished(records []Published) {
+	for _, r := range records {
+		state, err := schemas.DecodeState(r.Value)
+		if err != nil {
+			a.unreadable(r.Offset, err)
+			continue
+		}
+		if a.config.matches(state.Circuit) {
+			a.published = append(a.published, published{r.Offset, r.Time, state})
+		}
+	}
+}
+
+// End notes that all of a topic was taken.
+func (a *Audit) End(feed Feed) {
+	if feed == Transitions {
+		a.ended = true
+		return
+	}
+	a.inputs.End(feed)
+}
+
+func (c *Config) matches(circuit string) bool { return c.Match == "" || c.Match.Matches(circuit) }
+
+// Run goes on as far as it can with what was taken, and returns what it wants more of, or Nothing when it is done.
+func (a *Audit) Run() Feed {
+	for !a.done {
+		if a.cut == nil && !a.choose() {
+			return Transitions
+		}
+		if feed := a.inputs.Wants(a.cut); feed != Nothing {
+			return feed
+		}
+		if h, any := a.inputs.Next(a.cut); any {
+			a.handle(&h)
+		} else {
+			a.reach()
+		}
+	}
+	return Nothing
+}
+
+// handle lets the core handle a record, unless it is of no concern.
+func (a *Audit) handle(h *Handled) {
+	if h.Fate != ToHandle {
+		return
+	}
+	a.tally.count(h)
+	if h.Input.Clamped {
+		a.clamped = h.At.Add(clampedFor)
+	}
+	if !a.config.matches(h.Circuit) {
+		a.core.Advance(h.At)
+		return
+	}
+	if !a.room(h.Circuit) {
+		a.core.Advance(h.At)
+		a.tally.crowd(h.Circuit)
+		return
+	}
+	t := a.track(h.Circuit)
+	last := a.cut.Trigger == h.Input.Trigger
+	if last {
+		a.begin(h.Circuit, t)
+	}
+	result := a.core.Step(h.At, h.Input)
+	t.note(h, &result)
+	for _, state := range result.States {
+		switch {
+		case !t.followed:
+		case last:
+			a.made = append(a.made, state)
+		default:
+			a.unasked(&state)
+		}
+	}
+	if a.handled++; a.handled%sweepEvery == 0 {
+		a.core.Commit()
+		a.core.Sweep(math.MaxInt)
+		a.core.Commit()
+	}
+}
+
+// reach compares what came of the inputs up to the cut, and goes on to the next.
+func (a *Audit) reach() {
+	for len(a.switches) > 0 && a.switches[0].At == a.cut.At {
+		a.reload(a.switches[0])
+		a.switches = a.switches[1:]
+	}
+	a.compare()
+	a.core.Commit()
+	a.done = a.cut.At == a.config.End && a.ended && len(a.published) == 0
+	a.cut = nil
+}
+
+// reload puts other policies in force. While they are not at hand nothing can be told of any circuit.
+func (a *Audit) reload(s Switch) {
+	a.tally.report.Switches++
+	if s.Policies == nil {
+		a.known = false
+		a.tally.absent[s.Version] = true
+		for _, t := range a.circuits {
+			t.followed = false
+		}
+		return
+	}
+	a.known = true
+	for _, state := range a.core.Reload(s.Policies, a.inputs.At()) {
+		if a.track(state.Circuit).followed {
+			a.made = append(a.made, state)
+		}
+	}
+}
+
+// choose decides up to where the inputs are handled next. It reports false where more has to be published first.
+func (a *Audit) choose() bool {
+	for {
+		group, next, whole := a.head()
+		switch {
+		case !whole:
+			return false
+		case len(group) == 0:
+			a.cut = a.before(&Cut{At: a.config.End})
+			return true
+		case !within(group[0].Inputs, a.config.End):
+			a.published, a.ended = nil, true // What follows was handled after this began.
+			continue
+		case !within(a.config.From, group[0].Inputs) || !a.reachable(&group[0]):
+			a.tally.gap(Deleted, group...)
+		case !a.sound(group, next):
+			a.odd = append(a.odd, group...)
+		default:
+			a.cut = a.before(cutOf(group))
+			if a.cut.At == group[0].Inputs {
+				a.group = group
+				a.published = a.published[len(group):]
+			}
+			return true
+		}
+		a.published = a.published[len(group):]
+	}
+}
+
+// head returns the records at the front that were made at the same inputs, and the one behind them, nil where there is
+// none. It reports false where that is not known yet.
+func (a *Audit) head() (group []published, next *published, whole bool) {
+	for i := range a.published {
+		if a.published[i].Inputs != a.published[0].Inputs {
+			return a.published[:i:i], &a.published[i], true
+		}
+	}
+	return a.published[:len(a.published):len(a.published)], nil, a.ended
+}
+
+// before returns a cut, or where policies change before it, that place.
+func (a *Audit) before(c *Cut) *Cut {
+	for len(a.switches) > 0 && !within(a.inputs.At(), a.switches[0].At) {
+		a.switches = a.switches[1:] // It cannot be: the inputs of a partition do not go back.
+	}
+	if len(a.switches) > 0 && within(a.switches[0].At, c.At) && a.switches[0].At != c.At {
+		return &Cut{At: a.switches[0].At, Now: c.Now}
+	}
+	return c
+}
+
+// cutOf returns the cut that records tell.
+func cutOf(group []published) *Cut {
+	c := &Cut{At: group[0].Inputs, Now: group[0].time}
+	for _, p := range group {
+		if p.Trigger.Topic == "" {
+			continue
+		}
+		c.Trigger = p.Trigger
+		if p.State.Clamped {
+			c.Clamped = p.ChangedAt
+		}
+	}
+	return c
+}
+
+// reachable tells whether the record that made a published one is still to come.
+func (a *Audit) reachable(p *published) bool {
+	return p.Trigger.Topic == "" || p.Trigger.Topic == a.config.Signals && p.Trigger.Offset >= a.config.From.Signals ||
+		p.Trigger.Topic != a.config.Signals && p.Trigger.Offset >= a.config.From.Outcomes
+}
+
+// sound tells whether the inputs of published records can be right: they lie behind what was handled, not behind the
+// next record's, and right behind the record that they name.
+func (a *Audit) sound(group []published, next *published) bool {
+	at, now := group[0].Inputs, a.inputs.At()
+	if !within(now, at) || next != nil && !within(at, next.Inputs) && within(now, next.Inputs) &&
+		a.fits(next.Trigger, next.Inputs) {
+		return false
+	}
+	for _, p := range group {
+		if p.Trigger.Topic != "" && !a.fits(p.Trigger, at) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *Audit) fits(t schemas.Trigger, at schemas.Inputs) bool {
+	switch {
+	case t.Partition != a.config.Partition:
+		return false
+	case t.Topic == a.config.Outcomes:
+		return t.Offset+1 == at.Outcomes
+	}
+	return t.Topic == a.config.Signals && t.Offset+1 == at.Signals
+}
+
+func within(a, b schemas.Inputs) bool { return a.Outcomes <= b.Outcomes && a.Signals <= b.Signals }
+
+// Report returns what came of it.
+func (a *Audit) Report() Report {
+	a.finish()
+	return a.tally.report
+}

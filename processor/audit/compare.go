@@ -1,0 +1,134 @@
+package audit
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// compare compares what was published at a cut with what was made there, circuit by circuit.
+func (a *Audit) compare() {
+	records := append(a.odd, a.group...)
+	for i := range records {
+		p := &records[i]
+		t := a.track(p.Circuit)
+		if !t.followed {
+			a.unfollowed(records, i)
+			continue
+		}
+		made, any := a.takeMade(p)
+		if !any {
+			a.differs(p, nil)
+			continue
+		}
+		a.judge(p, &made)
+	}
+	for i := range a.made {
+		a.missing(&a.made[i])
+	}
+	if n := len(a.group); n > 0 {
+		a.last = max(a.last, a.group[n-1].offset)
+	}
+	a.made, a.group, a.odd = a.made[:0], nil, nil
+}
+
+// unfollowed begins to follow a circuit where it can: with the last of the records that one input made.
+func (a *Audit) unfollowed(records []published, i int) {
+	p := &records[i]
+	why := Unchanged
+	if !a.known {
+		why = NoPolicy
+	}
+	a.tally.gap(why, *p)
+	later := slices.ContainsFunc(records[i+1:], func(q published) bool { return q.Circuit == p.Circuit })
+	if !later && a.inputs.At() == p.Inputs {
+		a.adopt(p)
+	}
+}
+
+// takeMade takes from what was made what a published record is to be compared with: that of its sequence, or else one
+// that the same input made.
+func (a *Audit) takeMade(p *published) (schemas.State, bool) {
+	same := func(s schemas.State) bool {
+		return s.Circuit == p.Circuit && s.Sequence == p.Sequence && s.Born.Equal(p.Born)
+	}
+	near := func(s schemas.State) bool { return s.Circuit == p.Circuit && s.Trigger == p.Trigger }
+	for _, fits := range []func(schemas.State) bool{same, near} {
+		if i := slices.IndexFunc(a.made, fits); i >= 0 {
+			made := a.made[i]
+			a.made = slices.Delete(a.made, i, i+1)
+			return made, true
+		}
+	}
+	return schemas.State{}, false
+}
+
+// unasked is what was made where nothing was published, unless it is what an odd record means.
+func (a *Audit) unasked(made *schemas.State) {
+	for i := range a.odd {
+		p := &a.odd[i]
+		if p.Circuit == made.Circuit && (p.Sequence == made.Sequence || p.Trigger == made.Trigger) {
+			a.judge(p, made)
+			a.odd = slices.Delete(a.odd, i, i+1)
+			return
+		}
+	}
+	a.missing(made)
+}
+
+// judge compares a published record with what was made.
+func (a *Audit) judge(p *published, made *schemas.State) {
+	t := a.track(p.Circuit)
+	fields := differences(&p.State, made)
+	switch {
+	case len(fields) == 0:
+		a.tally.report.Same++
+		t.suspect = false
+	case t.clamped || a.core.Clock().Before(a.clamped):
+		a.tally.gap(ClampedClock, *p)
+		a.readopt(p, t)
+	case !t.recovers && onlyAttempt(fields):
+		a.tally.gap(Recovery, *p)
+		a.readopt(p, t)
+	default:
+		a.differs(p, fields)
+	}
+}
+
+// readopt takes a published record's word, where it is one of a change. Else the circuit is not followed any more.
+func (a *Audit) readopt(p *published, t *track) {
+	t.followed = false
+	a.adopt(p)
+}
+
+// onlyAttempt tells whether records differ in nothing but what follows from when the circuit last recovered.
+func onlyAttempt(fields []Field) bool {
+	return !slices.ContainsFunc(fields, func(f Field) bool { return f.Name != "attempt" && f.Name != "retry_at" })
+}
+
+// differences returns the fields in which two records differ, by their names on the wire.
+func differences(published, made *schemas.State) []Field {
+	a, b := schemas.AppendState(nil, published), schemas.AppendState(nil, made)
+	if string(a) == string(b) {
+		return nil
+	}
+	var got, want map[string]json.RawMessage
+	if json.Unmarshal(a, &got) != nil || json.Unmarshal(b, &want) != nil {
+		return []Field{{Name: "record", Published: string(a), Recomputed: string(b)}}
+	}
+	var fields []Field
+	for name, value := range got {
+		if string(value) != string(want[name]) {
+			fields = append(fields, Field{name, string(value), string(want[name])})
+		}
+	}
+	for name, value := range want {
+		if _, both := got[name]; !both {
+			fields = append(fields, Field{name, "", string(value)})
+		}
+	}
+	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	return fields
+}

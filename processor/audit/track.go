@@ -1,0 +1,99 @@
+package audit
+
+import (
+	"strings"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// track is what an audit knows of a circuit beside what the core has of it. One that is not followed is in the core all
+// the same, so that it knows the newest ids; what the core makes of it says nothing.
+type track struct {
+	followed bool // What the core has of it is what the processor had.
+	ever     bool // It was followed at some time.
+	born     bool // It was followed from its birth on: nothing of it is unknown.
+	recovers bool // When it recovered last is known.
+	suspect  bool // The last record that was compared differed.
+	clamped  bool // A timestamp was clamped since its last change.
+	ids      int  // Outcomes with ids that were seen.
+	repeats  bool // Ids of before may be missing, and something with an id was seen.
+	told     int  // The number of the difference that was told last.
+}
+
+// circuitsKept bounds how many circuits are told apart in all.
+const circuitsKept = 2_000_000
+
+// track returns what is known of a circuit.
+func (a *Audit) track(circuit string) *track {
+	t := a.circuits[circuit]
+	if t == nil {
+		t = &track{}
+		if len(a.circuits) < circuitsKept {
+			a.circuits[strings.Clone(circuit)] = t
+		}
+	}
+	return t
+}
+
+// idsKept is how many ids a circuit remembers.
+const idsKept = 64
+
+// note takes down what a record did to a circuit.
+func (t *track) note(h *Handled, result *processor.Result) {
+	if o := h.Input.Outcome; o != nil && o.ID != "" && result.Why != processor.Duplicate {
+		t.ids++
+		t.repeats = !t.born && t.ids < idsKept
+	}
+	if result.Moves > 0 {
+		t.clamped = false
+	}
+	t.clamped = t.clamped || h.Input.Clamped
+	for i := range result.States {
+		if s := &result.States[i]; breaker.Recovers(s) || s.Attempt == 0 {
+			t.recovers = true
+		}
+	}
+}
+
+// begin follows a circuit whose birth was published, where this is the record that made it known.
+func (a *Audit) begin(circuit string, t *track) {
+	for i := range a.group {
+		p := &a.group[i]
+		if p.Circuit != circuit || p.Sequence != 1 || t.followed || !a.known {
+			continue
+		}
+		a.core.Drop(circuit)
+		*t = track{born: true, recovers: true}
+		a.follow(t)
+	}
+}
+
+// room tells whether the core has a circuit, or room for it.
+func (a *Audit) room(circuit string) bool {
+	return a.core.Len() < a.config.Most || a.core.Resident(circuit)
+}
+
+func (a *Audit) follow(t *track) {
+	if !t.ever {
+		a.tally.report.Circuits++
+	}
+	t.followed, t.ever = true, true
+}
+
+// adopt follows a circuit from a published change on. It reports false where the record is not surely one: its change
+// is of now, and no override ended by itself, as then outcomes may have been counted since.
+func (a *Audit) adopt(p *published) bool {
+	ended := p.Override == nil && p.Operator == nil && p.Previous > schemas.HalfOpen
+	now := p.ChangedAt.Equal(a.core.Clock()) && p.Trigger.Topic != ""
+	if !a.known || !a.room(p.Circuit) || !now || ended || p.Degraded != nil {
+		return false
+	}
+	a.core.Adopt(&p.State)
+	t := a.track(p.Circuit)
+	t.born, t.clamped, t.suspect = false, false, false
+	t.recovers = p.Attempt == 0 || breaker.Recovers(&p.State)
+	a.follow(t)
+	return true
+}
