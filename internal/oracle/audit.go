@@ -32,7 +32,7 @@ func (l *Log) audit(id int32) (audit.Report, error) {
 		return audit.Report{}, err
 	}
 	a := audit.New(audit.Config{
-		Site: l.site(id), Switches: switches, Policies: l.Policies[0],
+		Site: l.site(id), Switches: switches, Policies: l.Policies[0], Whole: true,
 		End: schemas.Inputs{Outcomes: math.MaxInt64, Signals: math.MaxInt64},
 	})
 	feeds := map[audit.Feed][]audit.Record{

@@ -23,6 +23,10 @@ type Config struct {
 	// where the group has handled them. A published record of after that is not audited either.
 	From, End schemas.Inputs
 
+	// Whole tells that both inputs and what was published are there from their beginning: then every circuit is
+	// followed from its first record on.
+	Whole bool
+
 	// Most bounds how many circuits are in memory at once. The default is 100,000.
 	Most int
 }

@@ -30,6 +30,10 @@ func (a *Audit) track(circuit string) *track {
 	t := a.circuits[circuit]
 	if t == nil {
 		t = &track{}
+		if a.config.Whole && a.known {
+			*t = track{born: true, recovers: true}
+			a.follow(t)
+		}
 		if len(a.circuits) < circuitsKept {
 			a.circuits[strings.Clone(circuit)] = t
 		}

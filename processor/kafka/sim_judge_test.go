@@ -42,6 +42,7 @@ func (s *simulation) judge() {
 	if same, err := oracle.Audited(l); err != nil || same != int64(want.Count()) {
 		s.t.Errorf("%d of %d transitions audited: %v", same, want.Count(), err)
 	}
+	s.judgeAltered(l)
 	s.judgeAcknowledged(want)
 	s.judgeLeases(l.Transitions)
 	s.judgeProgress(l.Changelog)
@@ -49,6 +50,17 @@ func (s *simulation) judge() {
 		s.judgeStore(i, l)
 	}
 	s.judgeMetrics(want)
+}
+
+// judgeAltered looks whether an audit finds what was altered: three times one published record.
+func (s *simulation) judgeAltered(l *oracle.Log) {
+	rng := s.rng(300)
+	for range 3 {
+		altered, record, how := oracle.Altered(l, rng)
+		if err := oracle.Found(altered, record, how); err != nil {
+			s.t.Errorf("what was altered is not found: %v", err)
+		}
+	}
 }
 
 // keepInputs keeps what is on the inputs, before some of it is deleted.
