@@ -87,6 +87,9 @@ type lines struct {
 	closes []func()
 }
 
+// readAhead is what is read of a file at once. It holds the longest line.
+const readAhead = 4 * maxLine
+
 // maxUnpacked bounds the memory that a zstd file can ask for, at what the zstd command takes without being told to.
 const maxUnpacked = 128 << 20
 
@@ -99,7 +102,7 @@ var (
 // newLines unpacks what it is given where it is packed.
 func newLines(r *recorded, name string, packed io.ReadCloser) (*lines, error) {
 	l := &lines{recorded: r, name: name, closes: []func(){func() { packed.Close() }}}
-	l.text = bufio.NewReaderSize(counted{packed, r}, maxLine+2)
+	l.text = bufio.NewReaderSize(counted{packed, r}, readAhead)
 	start, err := l.text.Peek(4)
 	if err != nil && err != io.EOF {
 		l.close()
@@ -123,7 +126,7 @@ func newLines(r *recorded, name string, packed io.ReadCloser) (*lines, error) {
 		l.close()
 		return nil, fmt.Errorf("unpack %s: %w", name, err)
 	}
-	l.text = bufio.NewReaderSize(unpacked, maxLine+2)
+	l.text = bufio.NewReaderSize(unpacked, readAhead)
 	return l, nil
 }
 

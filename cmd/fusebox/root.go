@@ -26,7 +26,7 @@ Data goes to stdout, everything else to stderr. Configuration is by environment,
 		SilenceUsage:  true,
 	},
 		newEmitCommand(), newStatusCommand(), newWatchCommand(), newOverrideCommand(),
-		newDevCommand(), newBenchCommand(),
+		newDevCommand(), newBenchCommand(), newBacktestCommand(),
 		newRunCommand(), newTopicsCommand(), newPolicyCommand(),
 		newVersionCommand(),
 	)

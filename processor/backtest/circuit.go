@@ -43,6 +43,9 @@ func (c *circuit) step(o *schemas.Outcome, policies *breaker.Policies) Step {
 	if r.Kind == schemas.Accepted {
 		c.row.Accepted += o.Count
 	}
+	if s.Role == breaker.Failure {
+		c.row.Failures += o.Count
+	}
 	switch r.Why {
 	case processor.WhileOpen:
 		c.refuse(o, &s)
@@ -78,7 +81,7 @@ func (c *circuit) trip(r *processor.Result, index int64) {
 	t := Trip{
 		At: r.At, Index: index, Rule: cause.Rule, Type: cause.Type, Kind: cause.Kind, Observed: cause.Observed,
 		Threshold: cause.Threshold, Throughput: cause.Throughput, ByKind: cause.ByKind, Epoch: state.Epoch,
-		RetryAt: state.RetryAt, Since: cause.Since, DelaySeconds: r.At.Sub(cause.Since).Seconds(),
+		Words: cause.Words(), RetryAt: state.RetryAt, Since: cause.Since, DelaySeconds: r.At.Sub(cause.Since).Seconds(),
 		Bad: r.Stretch.Bad, DelayOutcomes: max(r.Stretch.Outcomes-1, 0),
 	}
 	if cause.Rule == breaker.ProbeFailed {

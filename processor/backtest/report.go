@@ -13,6 +13,7 @@ type Circuit struct {
 	Policy      string           `json:"policy"` // Empty where no policy matches: then nothing is judged.
 	Outcomes    int64            `json:"outcomes"`
 	Accepted    int64            `json:"accepted"`
+	Failures    int64            `json:"failures"` // By the policy's roles.
 	Trips       []Trip           `json:"trips"`
 	OpenSeconds float64          `json:"open_seconds"` // Half open is open.
 	Refused     Refused          `json:"refused"`
@@ -35,6 +36,7 @@ type Trip struct {
 	Threshold  float64          `json:"threshold"`
 	Throughput int64            `json:"throughput"`
 	ByKind     map[string]int64 `json:"by_kind"`
+	Words      string           `json:"words"` // What it observed against the threshold, in a sentence.
 	Epoch      int64            `json:"epoch"`
 	RetryAt    time.Time        `json:"retry_at"`
 

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fusebox-project/fusebox/breaker"
+)
+
+func newBacktestCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "backtest [FILE...]",
+		Short: "Say what policies would have done with recorded outcomes",
+		Long: `Runs recorded outcomes through a policy: when each circuit would have opened and why, how long it would
+have been open, and which of the recorded calls would have been refused. Without --policy it goes by
+FUSEBOX_POLICY_FILE, or else by the built-in policy; "builtin" names that one.
+
+Recorded epochs and leases are disregarded, and each circuit's clock is its own newest time. While a circuit is open its
+recorded calls count as refused, except the probe that the policy would have sent: the next that started when one was
+due. FUSEBOX_MAX_RESIDENT_CIRCUITS bounds how many circuits are in memory; the others wait in a temporary file.
+
+` + recordedHelp + `
+
+--truth names a CSV file of stretches in which answers are known to have been bad:
+    circuit,from,to
+    extraction:gpt-primary:v4,2026-09-14T12:00:00Z,2026-09-14T12:40:00Z
+An empty "to" is the end of the record. A stretch is found by the first trip in it, its delay counted from the circuit's
+first outcome in it; one in which the circuit was open already is found at once. A false trip is one from closed,
+outside every stretch of its circuit. Exit status 3 if --max-delay or --max-false-trips is exceeded by --policy; a
+stretch that was missed exceeds every delay.`,
+		Example: `  fusebox backtest --policy policies.yaml recorded.jsonl
+  fusebox backtest --policy policies.yaml --compare builtin monday.jsonl.gz tuesday.jsonl.gz
+  fusebox backtest --policy policies.yaml --truth incidents.csv --max-delay 2m --max-false-trips 0 recorded.jsonl
+  fusebox backtest --from-topic --since 24h --json`,
+	}
+	var b backtester
+	flags := cmd.Flags()
+	flags.StringVar(&b.policy, "policy", "", "the policy `file` to try")
+	flags.StringVar(&b.compare, "compare", "", "another policy `file`, to be held against it")
+	flags.StringVar(&b.truthFile, "truth", "", "a CSV `file` of stretches known to be bad")
+	flags.StringVar(&b.limits.delay, "max-delay", "",
+		"with --truth: the `most` that detection may take, outcomes such as 30 or a duration such as 2m")
+	flags.IntVar(&b.limits.falseTrips, "max-false-trips", 0, "with --truth: the most trips outside bad stretches")
+	flags.BoolVar(&b.all, "all", false, "list every circuit and every trip")
+	b.recorded = addRecordedFlags(cmd)
+	asJSON := addJSONFlag(cmd)
+	for _, flag := range []string{"policy", "compare"} {
+		_ = cmd.MarkFlagFilename(flag, "yaml", "yml")
+	}
+	_ = cmd.MarkFlagFilename("truth", "csv")
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		b.limits.countFalse = flags.Changed("max-false-trips")
+		b.asJSON = *asJSON
+		return b.run(cmd, files)
+	}
+	return cmd
+}
+
+// backtester is one call of the command.
+type backtester struct {
+	policy, compare string
+	truthFile       string
+	limits          truthLimits
+	all, asJSON     bool
+	recorded        *recordedFlags
+
+	sides []*backtestSide // What is judged by --policy, and by --compare.
+	input *recorded
+}
+
+func (b *backtester) run(cmd *cobra.Command, files []string) error {
+	if err := b.prepare(); err != nil {
+		return err
+	}
+	var err error
+	if b.input, err = b.recorded.open(cmd, files); err != nil {
+		return err
+	}
+	defer func() {
+		for _, s := range b.sides {
+			_ = s.spill.close() // It is a temporary file.
+		}
+	}()
+	err = b.feed(cmd.Context())
+	if summary := b.input.summary(); err == nil {
+		err = summary
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range b.sides {
+		if err := s.finish(); err != nil {
+			return err
+		}
+	}
+	if err := b.print(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	return b.limits.exceeded(cmd.ErrOrStderr(), b.sides[0].judged)
+}
+
+// prepare reads all that the flags name, so that nothing is found to be wrong at the end of a long run.
+func (b *backtester) prepare() error {
+	c, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	if err := b.limits.check(b.truthFile != ""); err != nil {
+		return err
+	}
+	truth, err := readTruth(b.truthFile)
+	if err != nil {
+		return err
+	}
+	for i, name := range []string{b.policy, b.compare} {
+		if i > 0 && name == "" {
+			break
+		}
+		policies, named, err := c.policiesNamed(name)
+		if err != nil {
+			return err
+		}
+		b.sides = append(b.sides, newBacktestSide(named, policies, c.MaxResidentCircuits, truth, false))
+	}
+	return nil
+}
+
+// builtin is what the built-in policy is called where a file is asked for.
+const builtin = "builtin"
+
+// policiesNamed returns the policies of a file, the built-in ones, or where nothing is named those of the
+// configuration, and what to call them.
+func (c config) policiesNamed(file string) (*breaker.Policies, string, error) {
+	switch {
+	case file == builtin || file == "" && c.PolicyFile == "":
+		return breaker.Builtin(), builtin, nil
+	case file == "":
+		policies, err := c.policies()
+		return policies, c.PolicyFile, err
+	}
+	policies, err := usablePolicies(file, file)
+	return policies, file, err
+}
+
+// feed runs all that was recorded through every side.
+func (b *backtester) feed(ctx context.Context) error {
+	for o, err := range b.input.outcomes(ctx) {
+		if err != nil {
+			return fmt.Errorf("after %s: %w", count(int(b.input.read), "outcome", "outcomes"), err)
+		}
+		for _, s := range b.sides {
+			s.step(o)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fusebox-project/fusebox/processor/backtest"
+)
+
+// compare prints two policies side by side: in all, then by circuit.
+func (p *backtestPrinter) compare(a, b *backtestSide) {
+	c := backtest.Compare(&a.report, &b.report)
+	ta, tb := a.report.Totals(), b.report.Totals()
+	p.line("\n%s", p.paint.bold(verdict(ta, tb)))
+	p.found(&c)
+	p.table(totalRows(&ta, &tb), func(int) string { return "" })
+	order := differing(a, &c)
+	listed := order[:p.most(len(order), listedCircuits)]
+	if len(listed) > 0 {
+		p.table(compareRows(a, b, &c, listed), func(int) string { return "bad" })
+	}
+	if hidden := len(order) - len(listed); hidden > 0 {
+		p.line("and %s; --all lists them", count(hidden, "more circuit that opened", "more circuits that opened"))
+	}
+	if quiet := len(a.worst) - len(order); quiet > 0 {
+		p.line("%s opened under neither", count(quiet, "circuit", "circuits"))
+	}
+	shown := order[:p.most(len(order), shownCircuits)]
+	for i, n := range shown {
+		if i == 0 {
+			p.legend()
+		}
+		p.difference(a, b, n, &c.Circuits[n])
+	}
+}
+
+// verdict says which policy to take, or what the one costs against the other.
+func verdict(a, b backtest.Totals) string {
+	first, second := "A", "B"
+	bad, neutral, good := against(a, b)
+	if bad < 0 || bad == 0 && (neutral < 0 || neutral == 0 && good > 0) {
+		first, second = second, first
+		bad, neutral, good = -bad, -neutral, -good
+	}
+	avoids := fmt.Sprintf("avoids %s than %s", moreOrFewer(bad, "bad answer"), second)
+	if neutral != 0 {
+		avoids = fmt.Sprintf("avoids %s and %s than %s", moreOrFewer(bad, "bad answer"),
+			moreOrFewer(neutral, "neutral one"), second)
+	}
+	switch gained := bad + neutral; {
+	case bad == 0 && neutral == 0 && good == 0:
+		return "A and B refuse as many good and bad answers: see below when"
+	case good < 0:
+		return fmt.Sprintf("%s is better here: it %s, and refuses %s", first, avoids, moreOrFewer(good, "good one"))
+	case good == 0:
+		return fmt.Sprintf("%s is better here: it %s, and refuses as many good ones", first, avoids)
+	case gained > 0:
+		return fmt.Sprintf("%s %s, and refuses %s for that: take it if a good answer refused costs you less than "+
+			"%.3g of those avoided", first, avoids, moreOrFewer(good, "good one"), float64(gained)/float64(good))
+	default:
+		return fmt.Sprintf("%s %s, and refuses %s for that", first, avoids, moreOrFewer(good, "good one"))
+	}
+}
+
+// against returns how many more answers A refuses than B, by what they are.
+func against(a, b backtest.Totals) (bad, neutral, good int64) {
+	return a.Refused.Failures - b.Refused.Failures, a.Refused.Others - b.Refused.Others,
+		a.Refused.Accepted - b.Refused.Accepted
+}
+
+func moreOrFewer(n int64, what string) string {
+	word := "more"
+	if n < 0 {
+		n, word = -n, "fewer"
+	}
+	return count(int(n), word+" "+what, word+" "+what+"s")
+}
+
+// found says how much earlier or later B finds what both find.
+func (p *backtestPrinter) found(c *backtest.Comparison) {
+	var outcomes, seconds []float64
+	for _, d := range c.Circuits {
+		for _, pair := range d.Pairs {
+			outcomes, seconds = append(outcomes, float64(pair.Outcomes)), append(seconds, pair.Seconds)
+		}
+	}
+	words := "no opening is in both"
+	if n := len(outcomes); n > 0 {
+		words = fmt.Sprintf("of %s in both B is earlier at %d, later at %d, the same at %d; at the median %s",
+			count(n, "opening", "openings"), c.Earlier, c.Later, c.Same,
+			shift(int64(median(outcomes)), median(seconds)))
+	}
+	p.line("%s; only A has %d, only B %d", words, c.OnlyA, c.OnlyB)
+}
+
+// shift says by how much B is later or earlier.
+func shift(outcomes int64, seconds float64) string {
+	switch {
+	case outcomes > 0:
+		return "later by " + delay(outcomes, seconds)
+	case outcomes < 0:
+		return "earlier by " + delay(-outcomes, -seconds)
+	}
+	return "the same"
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// totalRows are all circuits together, by what counts.
+func totalRows(a, b *backtest.Totals) [][]string {
+	rows := [][]string{{"IN ALL", "A", "B", "B AGAINST A"}}
+	number := func(name string, a, b int64, whole int64) {
+		of := func(n int64) string { return fmt.Sprintf("%d of %d (%s)", n, whole, share(n, whole)) }
+		rows = append(rows, []string{name, of(a), of(b), fmt.Sprintf("%+d", b-a)})
+	}
+	number("bad answers avoided", a.Refused.Failures, b.Refused.Failures, max(a.Failures, b.Failures))
+	if a.Refused.Others+b.Refused.Others > 0 {
+		rows = append(rows, []string{"neutral answers avoided", fmt.Sprint(a.Refused.Others),
+			fmt.Sprint(b.Refused.Others), fmt.Sprintf("%+d", b.Refused.Others-a.Refused.Others)})
+	}
+	number("good answers refused", a.Refused.Accepted, b.Refused.Accepted, a.Accepted)
+	change := dollars(b.Refused.CostUSD - a.Refused.CostUSD)
+	if b.Refused.CostUSD > a.Refused.CostUSD {
+		change = "+" + change
+	}
+	openA, openB := backtest.Share(a.OpenSeconds, a.Seconds), backtest.Share(b.OpenSeconds, b.Seconds)
+	return append(rows,
+		[]string{"spend avoided", dollars(a.Refused.CostUSD), dollars(b.Refused.CostUSD), change},
+		[]string{"share of time open", points(openA), points(openB), fmt.Sprintf("%+.1f points", 100*(openB-openA))},
+		[]string{"openings", fmt.Sprint(a.Openings), fmt.Sprint(b.Openings), fmt.Sprintf("%+d", b.Openings-a.Openings)},
+		[]string{"trips, with failed probes", fmt.Sprint(a.Trips), fmt.Sprint(b.Trips),
+			fmt.Sprintf("%+d", b.Trips-a.Trips)},
+	)
+}
+
+// differing returns the indexes of the circuits that opened under one policy or both: where openings differ first, then
+// the worst under A.
+func differing(a *backtestSide, c *backtest.Comparison) []int {
+	place := make(map[string]int, len(a.worst))
+	for i, circuit := range a.worst {
+		place[circuit.Circuit] = i
+	}
+	var order []int
+	for i := range c.Circuits {
+		if d := &c.Circuits[i]; len(d.Pairs)+len(d.OnlyA)+len(d.OnlyB) > 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		dx, dy := &c.Circuits[x], &c.Circuits[y]
+		return cmp.Or(cmp.Compare(len(dy.OnlyA)+len(dy.OnlyB), len(dx.OnlyA)+len(dx.OnlyB)),
+			cmp.Compare(place[dx.Circuit], place[dy.Circuit]))
+	})
+	return order
+}
+
+// compareRows are the circuits, each with what A and what B does.
+func compareRows(a, b *backtestSide, c *backtest.Comparison, circuits []int) [][]string {
+	rows := [][]string{{"CIRCUIT", "FIRST FOUND", "ONLY A", "ONLY B", "BAD AVOIDED", "GOOD REFUSED", "SPEND AVOIDED",
+		"OPEN"}}
+	for _, i := range circuits {
+		d, ca, cb := &c.Circuits[i], &a.report.Circuits[i], &b.report.Circuits[i]
+		first := "-"
+		if len(d.Pairs) > 0 {
+			first = "B " + shift(d.Pairs[0].Outcomes, d.Pairs[0].Seconds)
+		}
+		rows = append(rows, []string{
+			d.Circuit, first, fmt.Sprint(len(d.OnlyA)), fmt.Sprint(len(d.OnlyB)),
+			both(fmt.Sprint(ca.Refused.Failures), fmt.Sprint(cb.Refused.Failures)),
+			both(fmt.Sprint(ca.Refused.Accepted), fmt.Sprint(cb.Refused.Accepted)),
+			both(dollars(ca.Refused.CostUSD), dollars(cb.Refused.CostUSD)),
+			both(points(ca.OpenShare()), points(cb.OpenShare())),
+		})
+	}
+	return rows
+}
+
+// both writes what A has and what B has.
+func both(a, b string) string {
+	if a == b {
+		return a
+	}
+	return a + " → " + b
+}
+
+// difference prints a circuit's timeline under both policies, and the openings in order.
+func (p *backtestPrinter) difference(a, b *backtestSide, n int, d *backtest.Difference) {
+	ca, cb := &a.report.Circuits[n], &b.report.Circuits[n]
+	p.line("\n%s", p.paint.bold(d.Circuit))
+	p.timeline(a.lines[d.Circuit], ca, "A")
+	if line := b.lines[d.Circuit]; line != nil {
+		from, to := p.clocks(cb)
+		p.marks(line.Thinned(p.columns(from, to, "B")), cb, "B", from)
+	}
+	for _, pair := range d.Pairs[:p.most(len(d.Pairs), listedTrips)] {
+		p.line("  %s  both: A by %s, B by %s, %s", stamp(pair.A), pair.RuleA, pair.RuleB,
+			strings.TrimPrefix(shift(pair.Outcomes, pair.Seconds), "the "))
+	}
+	for side, only := range [][]backtest.Trip{d.OnlyA, d.OnlyB} {
+		for i := range only[:p.most(len(only), listedTrips)] {
+			p.trip(&only[i], "  only "+sideNames[side]+"  ")
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import "github.com/fusebox-project/fusebox/processor/backtest"
+
+// backtestJSON is what --json prints.
+type backtestJSON struct {
+	backtestSideJSON
+	Records recordsJSON  `json:"records"`
+	Compare *compareJSON `json:"compare,omitempty"`
+}
+
+// backtestSideJSON is what came of one set of policies.
+type backtestSideJSON struct {
+	Policies string             `json:"policies"` // The file, or builtin.
+	Version  string             `json:"policy_version"`
+	Circuits []backtest.Circuit `json:"circuits"`
+	Totals   backtest.Totals    `json:"totals"`
+	Truth    *backtest.Judged   `json:"truth,omitempty"`
+}
+
+type recordsJSON struct {
+	Read       int64 `json:"read"`
+	Unreadable int64 `json:"unreadable"`
+	Untimed    int64 `json:"untimed"`
+}
+
+// compareJSON is what came of the policies of --compare, and how that differs.
+type compareJSON struct {
+	backtestSideJSON
+	backtest.Comparison `json:"differences"`
+}
+
+func (b *backtester) machineReadable() backtestJSON {
+	in := b.input
+	j := backtestJSON{b.sides[0].json(), recordsJSON{in.read, in.unreadable, in.untimed}, nil}
+	if len(b.sides) == 2 {
+		j.Compare = &compareJSON{b.sides[1].json(), backtest.Compare(&b.sides[0].report, &b.sides[1].report)}
+	}
+	return j
+}
+
+func (s *backtestSide) json() backtestSideJSON {
+	return backtestSideJSON{s.name, s.policies.Version, s.report.Circuits, s.report.Totals(), s.judged}
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/fusebox-project/fusebox/processor/backtest"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// What is listed without --all.
+const (
+	listedCircuits = 30 // Rows of the table.
+	shownCircuits  = 10 // With their trips.
+	listedTrips    = 10 // Of a circuit.
+)
+
+// print prints what was found, for people or for machines.
+func (b *backtester) print(out io.Writer) error {
+	if b.asJSON {
+		return writeJSON(out, b.machineReadable())
+	}
+	p := backtestPrinter{out: out, paint: paletteFor(out), width: widthOf(out), most: unlimited(b.all)}
+	p.head(b.sides)
+	if len(b.sides) == 2 {
+		p.compare(b.sides[0], b.sides[1])
+	} else {
+		p.one(b.sides[0])
+	}
+	for _, s := range b.sides {
+		p.truth(s, &b.limits)
+	}
+	_, err := io.WriteString(out, strings.TrimLeft(p.text.String(), "\n"))
+	return err
+}
+
+// unlimited returns how many things may be listed of those that there are a limit for.
+func unlimited(all bool) func(there, limit int) int {
+	return func(there, limit int) int {
+		if all {
+			return there
+		}
+		return min(there, limit)
+	}
+}
+
+// backtestPrinter makes the text for people.
+type backtestPrinter struct {
+	out   io.Writer
+	paint palette
+	width int // 0 where it is no terminal.
+	most  func(there, limit int) int
+	text  strings.Builder
+}
+
+func (p *backtestPrinter) line(format string, args ...any) {
+	p.text.WriteString(hang(fmt.Sprintf(format, args...), p.width) + "\n")
+}
+
+// head says what was judged by what.
+func (p *backtestPrinter) head(sides []*backtestSide) {
+	t := sides[0].report.Totals()
+	var first, last time.Time
+	for _, c := range sides[0].report.Circuits {
+		if first.IsZero() || c.From.Before(first) {
+			first = c.From
+		}
+		if c.To.After(last) {
+			last = c.To
+		}
+	}
+	p.line("%s of %s, %s to %s (UTC)", count(int(t.Outcomes), "outcome", "outcomes"),
+		count(t.Circuits, "circuit", "circuits"), first.UTC().Format(time.DateTime), last.UTC().Format(time.DateTime))
+	for i, s := range sides {
+		name := "by "
+		if len(sides) > 1 {
+			name = p.paint.bold(sideNames[i]) + " is "
+		}
+		p.line("%s%s, version %s", name, s.title(), s.policies.Version)
+	}
+}
+
+// sideNames are what the two policies of a comparison are called.
+var sideNames = [...]string{"A", "B"}
+
+// title names the policies of a side.
+func (s *backtestSide) title() string {
+	if s.name == builtin {
+		return "the built-in policy"
+	}
+	return s.name
+}
+
+// one prints what came of one policy: a row for each circuit, the worst first, and the trips of the worst.
+func (p *backtestPrinter) one(s *backtestSide) {
+	rows := [][]string{{"CIRCUIT", "POLICY", "OUTCOMES", "ACCEPTED", "TRIPS", "FOUND AFTER", "OPEN", "BAD AVOIDED",
+		"GOOD REFUSED", "SPEND AVOIDED"}}
+	listed := s.worst[:p.most(len(s.worst), listedCircuits)]
+	for _, c := range listed {
+		rows = append(rows, row(c))
+	}
+	p.table(rows, func(r int) string {
+		if r == 0 || len(listed[r-1].Open) == 0 {
+			return ""
+		}
+		return "bad"
+	})
+	p.more(s.worst[len(listed):])
+	drawn := tripped(s.worst)
+	shown := drawn[:p.most(len(drawn), shownCircuits)]
+	for i, c := range shown {
+		if i == 0 {
+			p.legend()
+		}
+		p.circuit(s, c)
+	}
+	if hidden := len(drawn) - len(shown); hidden > 0 {
+		p.line("\nthe trips of %s are not shown; --all shows them", count(hidden, "more circuit", "more circuits"))
+	}
+}
+
+// row is a circuit's row of the table.
+func row(c *backtest.Circuit) []string {
+	policy, found := c.Policy, "-"
+	if policy == "" {
+		policy = "none matches"
+	}
+	if len(c.Trips) > 0 {
+		found = delay(c.Trips[0].DelayOutcomes, c.Trips[0].DelaySeconds)
+	}
+	return []string{
+		c.Circuit, policy, fmt.Sprint(c.Outcomes), share(c.Accepted, c.Outcomes), fmt.Sprint(len(c.Trips)), found,
+		points(c.OpenShare()), of(c.Refused.Failures, c.Failures), of(c.Refused.Accepted, c.Accepted),
+		dollars(c.Refused.CostUSD),
+	}
+}
+
+// table adds a table with a row of names, whose other rows are painted as the function says: "bad", "faint" or not.
+func (p *backtestPrinter) table(rows [][]string, mark func(row int) string) {
+	texts := table(rows, p.width, func(r, column int, cell string) string {
+		switch {
+		case r == 0:
+			return p.paint.faint(cell)
+		case column == 0 && mark(r) == "bad":
+			return p.paint.bad(cell)
+		case column == 0:
+			return p.paint.good(cell)
+		}
+		return cell
+	})
+	p.text.WriteString("\n" + strings.Join(texts, "\n") + "\n")
+}
+
+// more says how many circuits are not in the table.
+func (p *backtestPrinter) more(hidden []*backtest.Circuit) {
+	if len(hidden) > 0 {
+		p.line("and %s, %d of which opened; --all lists them",
+			count(len(hidden), "more circuit", "more circuits"), len(tripped(hidden)))
+	}
+}
+
+// tripped returns those that opened.
+func tripped(circuits []*backtest.Circuit) []*backtest.Circuit {
+	var some []*backtest.Circuit
+	for _, c := range circuits {
+		if len(c.Trips) > 0 {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// circuit prints a circuit's timeline and its trips.
+func (p *backtestPrinter) circuit(s *backtestSide, c *backtest.Circuit) {
+	p.line("\n%s", p.paint.bold(c.Circuit))
+	p.timeline(s.lines[c.Circuit], c, "")
+	listed := c.Trips[:p.most(len(c.Trips), listedTrips)]
+	for i := range listed {
+		p.trip(&listed[i], "  ")
+	}
+	if hidden := len(c.Trips) - len(listed); hidden > 0 {
+		p.line("  and %s, the last at %s; --all lists them", count(hidden, "more trip", "more trips"),
+			stamp(c.Trips[len(c.Trips)-1].At))
+	}
+}
+
+// trip prints when, where in the sequence and why a circuit opened, and how many bad answers came before.
+func (p *backtestPrinter) trip(t *backtest.Trip, indent string) {
+	words := t.Words
+	if len(t.ByKind) > 1 {
+		words += "; it saw " + kindCounts(t.ByKind)
+	}
+	if before := t.Bad - 1; t.Rule != schemas.ProbeFailed && before > 0 {
+		words += fmt.Sprintf("; %s before it, in %s", count(int(before), "bad answer", "bad answers"),
+			brief(t.DelaySeconds))
+	}
+	p.line("%s%s  #%-6d  %s", indent, stamp(t.At), t.Index, words)
+}
+
+// truth prints a report held against the truth.
+func (p *backtestPrinter) truth(s *backtestSide, limits *truthLimits) {
+	j := s.judged
+	if j == nil {
+		return
+	}
+	p.line("\n%s: %s found of %s, %s", p.paint.bold("against the truth, "+s.title()),
+		fmt.Sprint(len(j.Stretches)-j.Missed), count(len(j.Stretches), "bad stretch", "bad stretches"),
+		count(len(j.FalseTrips), "false trip", "false trips"))
+	rows := [][]string{{"CIRCUIT", "BAD FROM", "TO", "FOUND", "AFTER", "RULE"}}
+	marks := []string{""}
+	for i := range j.Stretches[:p.most(len(j.Stretches), listedCircuits)] {
+		row, bad := truthRow(&j.Stretches[i]), limits.exceeds(&j.Stretches[i]) || !j.Stretches[i].Found
+		rows = append(rows, row)
+		marks = append(marks, map[bool]string{true: "bad"}[bad])
+	}
+	p.table(rows, func(r int) string { return marks[r] })
+	if hidden := len(j.Stretches) + 1 - len(rows); hidden > 0 {
+		p.line("and %d more; --all lists them", hidden)
+	}
+	for i := range j.FalseTrips[:p.most(len(j.FalseTrips), listedTrips)] {
+		t := &j.FalseTrips[i]
+		p.trip(&t.Trip, "  false: "+t.Circuit+"  ")
+	}
+	if hidden := len(j.FalseTrips) - p.most(len(j.FalseTrips), listedTrips); hidden > 0 {
+		p.line("  and %s; --all lists them", count(hidden, "more false trip", "more false trips"))
+	}
+}
+
+func truthRow(s *backtest.JudgedStretch) []string {
+	to, found, after := "its end", stamp(s.At), delay(s.DelayOutcomes, s.DelaySeconds)
+	if !s.To.IsZero() {
+		to = stamp(s.To)
+	}
+	switch {
+	case s.Outcomes == 0:
+		found, after = "missed", "no outcome of it was read"
+	case !s.Found:
+		found, after = "missed", fmt.Sprintf("%s in it", count(int(s.Outcomes), "outcome", "outcomes"))
+	case s.Already:
+		after = "open already"
+	}
+	return []string{s.Circuit, stamp(s.From), to, found, after, cmp.Or(s.Rule, "-")}
+}
