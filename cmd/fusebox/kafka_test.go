@@ -190,7 +190,20 @@ func (f *installation) compare(log *oracle.Log) *oracle.Expected {
 	f.t.Logf("%d outcomes, %d signals: %v; %d transitions of %d circuits, %d dead letters, %d records forwarded, "+
 		"%d of them again", len(log.Outcomes), len(log.Signals), want.Outcomes, want.Count(), len(want.States),
 		len(want.Letters), len(want.Forwarded), want.Dropped)
+	f.audited(want)
 	return want
+}
+
+// audited looks whether an audit compares all that was published, and finds no difference.
+func (f *installation) audited(want *oracle.Expected) {
+	f.t.Helper()
+	var got auditReport
+	if err := json.Unmarshal([]byte(f.output("audit", "--since", "24h", "--json")), &got); err != nil {
+		f.t.Fatalf("audit --json: %v", err)
+	}
+	if got.Same != int64(want.Count()) || len(got.Gaps) > 0 {
+		f.t.Errorf("audit compares %d of %d transitions, and not %+v", got.Same, want.Count(), got.Gaps)
+	}
 }
 
 // checkStatus compares what status printed with the newest records, byte for byte.

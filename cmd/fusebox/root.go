@@ -27,7 +27,7 @@ Data goes to stdout, everything else to stderr. Configuration is by environment,
 	},
 		newEmitCommand(), newStatusCommand(), newWatchCommand(), newOverrideCommand(),
 		newDevCommand(), newBenchCommand(), newBacktestCommand(),
-		newRunCommand(), newTopicsCommand(), newPolicyCommand(),
+		newRunCommand(), newTopicsCommand(), newPolicyCommand(), newAuditCommand(),
 		newVersionCommand(),
 	)
 	root.Version = thisBuild().Version

@@ -33,7 +33,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"answers": awaitAnswer, "exits": checkExit, "freeaddr": freeAddr, "kafka": runKafka,
 			"interrupt": interrupt, "setoffset": setOffset, "nothingleft": nothingLeft,
-			"awaitgroup": awaitGroup,
+			"awaitgroup": awaitGroup, "altercopy": alterCopy,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[kafkaKey{}] = new(*kfake.Cluster)

@@ -40,6 +40,7 @@ func ACLs(topics Topics, group string) []ACL {
 		topic("operator", topics.Transitions, "Create", "DescribeConfigs", "Read"),
 		topic("operator", topics.Changelog, "Create", "DescribeConfigs", "Read"),
 		topic("operator", topics.DeadLetters, "Create", "DescribeConfigs", "Read"),
+		{Part: "operator", Resource: "group", Name: group, Operations: []string{"Describe"}},
 
 		topic("repair", topics.Outcomes, "Read"),
 		topic("repair", topics.Signals, "Read"),
