@@ -21,6 +21,7 @@ func (p *Policies) Match(circuit string) Match {
 	for _, policy := range p.policies {
 		g := policy.matching(circuit)
 		switch {
+		case policy.Shadows != "": // It has no circuits of its own.
 		case m.Pattern != "" && g != "":
 			m.After = append(m.After, policy)
 		case g != "":
@@ -57,6 +58,9 @@ func (p *Policies) Explain(circuit string) string {
 	if policy.Matched {
 		if effect := policy.effect(); effect != "enforced" {
 			fmt.Fprintf(&b, "It is %s.\n", effect)
+		}
+		if by := policy.Shadow; by != nil {
+			fmt.Fprintf(&b, "Policy %s (line %d) judges beside it, which nobody obeys.\n", by.Name, by.Line)
 		}
 		policy.explainRules(&b)
 		p.explainKinds(&b, policy)

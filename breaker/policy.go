@@ -39,13 +39,16 @@ type Policy struct {
 	Matched bool // False only for the policy of circuits that no policy matches.
 	Enabled bool // False also where Matched is.
 	Enforce bool
-	Match   []Glob
+	Match   []Glob // None where it shadows.
 	Rules   []Rule // At most 64.
 
 	Break     Break
 	HalfOpen  HalfOpen
 	Ramp      []RampStep
 	IdleAfter time.Duration
+
+	Shadows string  // Name of the policy beside which it judges; empty where it judges by itself.
+	Shadow  *Policy // The policy that judges beside this one; nil where none does or that is off.
 
 	Longest time.Duration // Longest window of a rule; 0 where no rule has one.
 	Line    int           // Where the policy begins in the file.

@@ -169,3 +169,58 @@ func TestReadBomb(t *testing.T) {
 		t.Errorf("Read of 50,000 faults: %d of them, want the first 1000", len(faults))
 	}
 }
+
+// TestShadowFaults says where shadows are wrong, and what to write.
+func TestShadowFaults(t *testing.T) {
+	const text = `version: 1
+policies:
+- {name: main, match: ["*"], rules: [{name: r, type: count, threshold: 3}]}
+- {name: one, shadows: main, enforce: false, rules: [{name: r, type: count, threshold: 2}]}
+- {name: two, shadows: main, rules: [{name: r, type: count, threshold: 2}]}
+- {name: three, shadows: one, rules: [{name: r, type: count, threshold: 2}]}
+- {name: four, shadows: mian, rules: [{name: r, type: count, threshold: 2}]}
+- {name: five, shadows: nobody, rules: [{name: r, type: count, threshold: 2}]}
+- {name: six, shadows: six, rules: [{name: r, type: count, threshold: 2}]}
+- {name: seven, shadows: , rules: [{name: r, type: count, threshold: 2}]}
+- {name: eight, shadows: [main], enforce: true, match: ["a"]}
+`
+	_, err := breaker.Read("p.yaml", []byte(text))
+	want := `p.yaml:5:24: policy "main" has a shadow already, "one" in line 4; leave one of them
+p.yaml:6:26: policy "one" in line 4 shadows another one itself; write the name of a policy with match
+p.yaml:7:25: no policy is named "mian"; did you mean "main"?
+p.yaml:8:25: no policy is named "nobody"; write the name of a policy with match
+p.yaml:9:24: policy "six" in line 9 shadows another one itself; write the name of a policy with match
+p.yaml:10:17: shadows is empty; write the name of the policy beside which this one judges
+p.yaml:11:3: a policy has no rules; write at least one, such as {name: failure-ratio, type: ratio, threshold: 0.5}
+p.yaml:11:26: shadows is a list; write a text
+p.yaml:11:43: nobody obeys a policy with shadows; leave out enforce
+p.yaml:11:49: a policy with shadows judges the circuits of the policy that it names; leave out match, or shadows`
+	if fmt.Sprint(err) != want {
+		t.Errorf("Read = %v\nwant %s", err, want)
+	}
+}
+
+// TestShadows hands each policy its shadow, which matches no circuit itself.
+func TestShadows(t *testing.T) {
+	p, err := breaker.Read("p.yaml", []byte(`version: 1
+policies:
+- {name: late, shadows: main, rules: [{name: r, type: count, threshold: 2}]}
+- {name: main, match: ["a*"], enabled: false, rules: [{name: r, type: count, threshold: 3}]}
+- {name: rest, match: ["*"], rules: [{name: r, type: count, threshold: 3}]}
+- {name: off, shadows: rest, enabled: false, rules: [{name: r, type: count, threshold: 2}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := p.For("a"), p.For("b")
+	if a.Name != "main" || a.Shadow == nil || a.Shadow.Name != "late" ||
+		a.Shadow.Enforce || a.Shadow.Shadows != "main" {
+		t.Errorf("For(a) = %+v, shadow %+v, want main and late", a, a.Shadow)
+	}
+	if b.Name != "rest" || b.Shadow != nil {
+		t.Errorf("For(b) = %+v, shadow %+v, want rest, whose shadow is off", b, b.Shadow)
+	}
+	if text := p.Explain("a"); !strings.Contains(text, "Policy late (line 3) judges beside it") {
+		t.Errorf("Explain(a) = %s", text)
+	}
+}

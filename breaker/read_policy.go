@@ -25,24 +25,28 @@ func (r *parser) policyList(t table, base settings) []*Policy {
 		return nil
 	}
 	var policies []*Policy
-	var matches []*yaml.Node
+	var matches, shadows []*yaml.Node
 	lines := map[string]int{}
 	for _, entry := range r.list(n, "policies", mostPolicies) {
-		p, match := r.policy(entry, base)
+		p, keys := r.policy(entry, base)
 		r.once(lines, entry, "policy", p.Name)
-		policies, matches = append(policies, p), append(matches, match)
+		policies = append(policies, p)
+		matches, shadows = append(matches, keys.get("match")), append(shadows, keys.get("shadows"))
 	}
 	r.checkCover(policies, matches)
+	r.bindShadows(policies, shadows)
 	return policies
 }
 
-// policy reads one policy, and returns it and where its globs are.
-func (r *parser) policy(entry *yaml.Node, base settings) (*Policy, *yaml.Node) {
+// policy reads one policy, and returns it and its keys.
+func (r *parser) policy(entry *yaml.Node, base settings) (*Policy, table) {
 	t := r.table(entry, "a policy", policyKeys)
-	if n := t.keys["shadows"]; n != nil {
-		r.fault(n, "shadows is not supported by this version; write a policy with match and enforce: false")
+	shadows := t.keys["shadows"] != nil
+	if shadows {
+		r.require(t, entry, "a policy", "name", "rules")
+	} else {
+		r.require(t, entry, "a policy", "name", "match", "rules")
 	}
-	r.require(t, entry, "a policy", "name", "match", "rules")
 	s := r.settings(t, base)
 	p := s.policy()
 	p.Matched, p.Line = true, entry.Line
@@ -52,12 +56,15 @@ func (r *parser) policy(entry *yaml.Node, base settings) (*Policy, *yaml.Node) {
 	p.Enabled = r.flag(t.get("enabled"), "enabled", true)
 	p.Enforce = r.flag(t.get("enforce"), "enforce", true)
 	p.Match = r.globs(t.get("match"))
+	if shadows {
+		r.shadow(p, t)
+	}
 	r.weigh(p, t)
 	p.Rules = r.rules(t.get("rules"), p, s)
 	for i := range p.Rules {
 		p.Longest = max(p.Longest, p.Rules[i].Window)
 	}
-	return p, t.get("match")
+	return p, t
 }
 
 // globs reads the patterns of a policy, none where one is wrong.

@@ -25,19 +25,33 @@ type circuit struct {
 	sequence  int64
 	inputs    schemas.Inputs // As of its last record.
 	forgotten bool           // By the sweep: nothing is left of it but to say so.
+
+	unshown bool    // What the newest record says of the shadow is no longer so.
+	shadow  *Shadow // Nil where no policy judges beside.
 }
 
 // newCircuit returns a circuit that begins its life.
 func newCircuit(name string, under Regime, at time.Time) *circuit {
 	policy := under.Policies.For(name)
-	return &circuit{name: name, regime: under, policy: policy, counts: breaker.NewCounts(policy), born: at}
+	c := &circuit{name: name, regime: under, policy: policy, counts: breaker.NewCounts(policy), born: at}
+	c.bindShadow(at)
+	return c
 }
 
 func (c *circuit) policies() *breaker.Policies { return c.regime.Policies }
 
-// rebind brings the circuit under a later regime. What it has counted stays where it still counts.
-func (c *circuit) rebind(to Regime) {
+// rebind brings the circuit, and its shadow, under a later regime when the clock stands at `at`.
+func (c *circuit) rebind(to Regime, at time.Time) {
 	policy := to.Policies.For(c.name)
+	c.judgeBy(to, policy)
+	if by := policy.Shadow; by != nil && c.shadow != nil && c.shadow.policy.Name == by.Name {
+		c.shadow.judgeBy(to, by)
+	}
+	c.bindShadow(at)
+}
+
+// judgeBy puts a policy of a later regime in force. What has been counted stays where it still counts.
+func (c *circuit) judgeBy(to Regime, policy *breaker.Policy) {
 	if to.Policies != c.regime.Policies {
 		c.counts = c.counts.Rebind(c.regime.Policies, c.policy, to.Policies, policy)
 	}
@@ -64,6 +78,9 @@ func (c *circuit) state() schemas.State {
 		o := *b.Override
 		o.Then = b.Then(c.policy)
 		s.Override = &o
+	}
+	if c.shadow != nil {
+		s.Shadow = c.shadow.summary()
 	}
 	return s
 }

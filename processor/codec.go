@@ -11,7 +11,10 @@ import (
 )
 
 // ValueVersion is the version of the form in which circuits are stored.
-const ValueVersion = 1
+//
+// Version 2 has a shadow at its end: the name of its policy behind its length, and the shadow as a value of version 1
+// with the number of its trips. A circuit without one is written as version 1, so that an older Fusebox reads it too.
+const ValueVersion = 2
 
 // ErrNewerValue is returned for a value that a newer version of Fusebox wrote.
 var ErrNewerValue = errors.New("written by a newer version of Fusebox")
@@ -40,7 +43,11 @@ func (c *circuit) append(b []byte) []byte {
 	if c.moved() {
 		moved = 1
 	}
-	b = append(b, ValueVersion, moved)
+	version := byte(1)
+	if c.shadow != nil {
+		version = 2
+	}
+	b = append(b, version, moved)
 	b = binary.BigEndian.AppendUint64(b, uint64(c.last.UnixMilli()))
 	b = binary.BigEndian.AppendUint64(b, c.policies().Number())
 	for _, n := range [...]int64{
@@ -54,7 +61,12 @@ func (c *circuit) append(b []byte) []byte {
 		b = binary.BigEndian.AppendUint64(b, id)
 	}
 	b = c.breaker.AppendBinary(b)
-	return c.counts.AppendBinary(b, c.policies(), c.policy)
+	b = c.counts.AppendBinary(b, c.policies(), c.policy)
+	if c.shadow != nil {
+		b = append(binary.AppendUvarint(b, uint64(len(c.shadow.policy.Name))), c.shadow.policy.Name...)
+		b = c.shadow.Append(b)
+	}
+	return b
 }
 
 func readHead(value []byte) (head, error) {
@@ -76,6 +88,9 @@ func readHead(value []byte) (head, error) {
 // decode reads a circuit under the regime that it was written under, or the oldest one since.
 func (c *circuit) decode(name string, value []byte, regimes []Regime) error {
 	b, err := c.read(name, value, regimes, nil)
+	if err == nil && value[0] > 1 {
+		return c.decodeShadow(b)
+	}
 	if err == nil && len(b) > 0 {
 		err = fmt.Errorf("value has %d bytes too many", len(b))
 	}

@@ -28,7 +28,7 @@ func (s *step) outcome(stamp time.Time) (kind string, why Why) {
 	case seen:
 		s.notCounted.Duplicate++
 		return name, Duplicate
-	case o.Lease != "" && !s.shadow:
+	case o.Lease != "" && !s.aside:
 		if !s.breaker.Live(o.Lease) {
 			s.notCounted.Stale++
 			return name, Stale
@@ -64,7 +64,7 @@ func started(t time.Time, o *schemas.Outcome) time.Time {
 // outdated tells whether the call was admitted before the circuit's last change, or under an epoch that never was.
 func (s *step) outdated(t time.Time) bool {
 	o := s.in.Outcome
-	if o.HasEpoch && !s.shadow {
+	if o.HasEpoch && !s.aside {
 		return o.Epoch != s.breaker.Epoch
 	}
 	return !s.breaker.ChangedAt.IsZero() && started(t, o).Before(s.breaker.ChangedAt)
@@ -76,7 +76,7 @@ func (s *step) probesUnasked(t time.Time) bool {
 	if !s.breaker.Due(s.at) || started(t, o).Before(s.breaker.RetryAt) {
 		return false
 	}
-	return s.shadow || !s.policy.Enforce || s.policy.HalfOpen.Implicit && !o.HasEpoch
+	return s.aside || !s.policy.Enforce || s.policy.HalfOpen.Implicit && !o.HasEpoch
 }
 
 // probeUnasked takes the result of a probe for which nobody asked. A neutral one says nothing and moves nothing.
@@ -120,7 +120,7 @@ func (s *step) count(t time.Time, kind uint8) {
 	verdict := s.policy.Judge(&s.counts, sighting)
 	if verdict.Opens >= 0 {
 		cause := s.policies().Cause(s.policy, verdict.Opens, &s.counts, verdict, s.occasion(t, kind))
-		if s.shadow {
+		if s.aside {
 			s.result.Stretch = s.policy.Stretch(&s.counts, verdict.Opens)
 		}
 		s.publish(s.trips(s.breaker.Trip(s.at, s.name, s.policy, cause, o.RetryAfterMS), cause), true)

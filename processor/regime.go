@@ -25,7 +25,7 @@ func (p *Partition) newest() Regime { return p.regimes[len(p.regimes)-1] }
 func (p *Partition) rebind(c *circuit) {
 	for _, r := range p.regimes {
 		if r.Number > c.regime.Number {
-			c.rebind(r)
+			c.rebind(r, p.clock)
 		}
 	}
 }

@@ -29,10 +29,11 @@ func (p *Partition) reload(name string, next Regime, inputs schemas.Inputs) []sc
 	s := step{circuit: p.touch(name), at: p.clock, in: Input{Inputs: inputs}}
 	s.inputs = inputs
 	s.publish(s.breaker.Expire(p.clock, s.policy), false)
-	s.rebind(next)
+	s.rebind(next, p.clock)
 	if !s.policy.Enabled {
 		s.publish(s.breaker.Disable(p.clock), true)
 	}
+	s.tellShadow()
 	return s.result.States
 }
 
@@ -49,7 +50,7 @@ func (p *Partition) Sweep(limit int) []string {
 		if len(swept) == limit {
 			break
 		}
-		if s.touched || !s.idle(p.clock, p.policies.For(s.name).IdleAfter) {
+		if s.touched || !s.idle(p.clock, p.policies.For(s.name).IdleAfter) || !s.shadowRests(p.clock) {
 			continue
 		}
 		p.touch(s.name).forgotten = true

@@ -63,5 +63,9 @@ type Result struct {
 	States  []schemas.State // Records to publish, oldest first. Mostly none.
 	Moves   int             // How many of the states are a change of state, or of an override by an operator.
 	Tripped *schemas.Cause  // Why this record opened the circuit; nil where it did not.
+
+	Shadows   []schemas.State // Transitions of the circuit's shadow, oldest first: for the transitions topic alone.
+	WouldTrip *schemas.Cause  // Why this record opened the circuit's shadow; nil where it did not.
+
 	Stretch breaker.Stretch // Of a Shadow that a rule opened: what led to it.
 }

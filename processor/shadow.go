@@ -31,7 +31,7 @@ func newShadow(name string, under Regime, by *breaker.Policy, at time.Time) *Sha
 }
 
 // Step judges one outcome with the timestamp `at`. The shadow's clock is the newest of them. Of the result's States
-// there are only changes of state.
+// there are only changes of state, and Known is 1 where the shadow began a new life.
 func (s *Shadow) Step(at time.Time, in Input) Result {
 	clock := at
 	if s.last.After(at) {
@@ -42,10 +42,11 @@ func (s *Shadow) Step(at time.Time, in Input) Result {
 
 // step judges one outcome with a timestamp when the clock stands at `at`.
 func (s *Shadow) step(at, stamp time.Time, in Input) Result {
+	on := step{circuit: &s.circuit, aside: true, at: at, in: in, result: Result{Circuit: s.name, At: at}}
 	if s.idle(at, s.policy.IdleAfter) {
 		*s = *newShadow(s.name, s.regime, s.policy, at)
+		on.result.Known = 1
 	}
-	on := step{circuit: &s.circuit, shadow: true, at: at, in: in, result: Result{Circuit: s.name, At: at}}
 	on.result.Kind, on.result.Why = on.outcome(stamp)
 	s.last = at
 	if on.result.Tripped != nil {
@@ -85,9 +86,27 @@ func (s *Shadow) decode(name string, value []byte, under Regime, by *breaker.Pol
 		return fmt.Errorf("shadow: %w", err)
 	}
 	trips, width := binary.Uvarint(b)
-	if width != len(b) || width <= 0 {
-		return errors.New("shadow: number of trips is corrupt")
+	if width != len(b) || width <= 0 || value[0] != 1 {
+		return errors.New("shadow is corrupt")
 	}
 	s.trips = int64(trips)
 	return nil
+}
+
+// decodeShadow reads the end of the circuit's value. The shadow of a policy that shadows it no longer is dropped: more
+// policies have passed over it than are known.
+func (c *circuit) decodeShadow(b []byte) error {
+	n, width := binary.Uvarint(b)
+	if width <= 0 || n > uint64(len(b)-width) {
+		return errors.New("shadow is cut short")
+	}
+	name, b := string(b[width:width+int(n)]), b[width+int(n):]
+	by := c.policy.Shadow
+	if by == nil || by.Name != name {
+		c.unshown = true
+		c.bindShadow(c.last)
+		return nil
+	}
+	c.shadow = &Shadow{}
+	return c.shadow.decode(c.name, b, c.regime, by)
 }

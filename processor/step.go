@@ -10,7 +10,7 @@ import (
 // step is one record on its way through a circuit.
 type step struct {
 	*circuit
-	shadow bool // The circuit is a Shadow's: see there.
+	aside  bool // The circuit is a Shadow's: see there.
 	at     time.Time
 	in     Input
 	result Result
@@ -37,11 +37,14 @@ func (p *Partition) Step(at time.Time, in Input) Result {
 	}
 	if s.sequence > 0 && s.idle(s.at, s.policy.IdleAfter) {
 		if !in.creates() {
-			s.forgotten, s.result.Known = true, -1
+			if s.shadowRests(s.at) {
+				s.forgotten, s.result.Known = true, -1
+			}
 			return s.pass(p.policies)
 		}
-		*s.circuit = *newCircuit(s.name, p.newest(), s.at)
+		s.renew(p.newest())
 	}
+	s.judgeAside(at)
 	s.inputs = in.Inputs
 	if s.sequence == 0 {
 		s.publish(breaker.Touched, false)
@@ -55,6 +58,7 @@ func (p *Partition) Step(at time.Time, in Input) Result {
 		s.signal()
 	}
 	s.last = s.at
+	s.tellShadow()
 	return s.result
 }
 
@@ -97,10 +101,11 @@ func (s *step) publish(change breaker.Change, counts bool) {
 			s.result.Moves++
 		}
 	}
-	if s.shadow && change != breaker.Moved {
+	if s.aside && change != breaker.Moved {
 		return
 	}
 	s.sequence++
+	s.unshown = false
 	state := s.state()
 	state.Trigger, state.Inputs, state.Clamped = s.in.Trigger, s.in.Inputs, s.in.Clamped
 	state.Operator = s.operator

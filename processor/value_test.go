@@ -38,10 +38,15 @@ policies:
   - {name: spend, type: sum, of: cost_usd, threshold: 25, window: 1h}
 `
 
+// beside is a policy that shadows the rich one.
+const beside = `- {name: careful, shadows: rich, kinds: {tone: 0.5}, rules: [{name: two, type: count, threshold: 2}]}
+`
+
 // richCircuits are circuits that between them have all that a circuit can have: closed and degraded, half-open with
 // leases, a row and ids, and recovered with an override that will end.
-func richCircuits(t testing.TB) *rig {
-	r := newRig(t, rich)
+func richCircuits(t testing.TB) *rig { return fillRich(newRig(t, rich)) }
+
+func fillRich(r *rig) *rig {
 	for i := range 70 {
 		r.outcome(time.Duration(i)*time.Millisecond, schemas.Outcome{
 			Kind: schemas.Accepted, ID: fmt.Sprint("id", i), CostMicros: 15_300, Count: int64(1 + i%3),
@@ -182,29 +187,34 @@ policies: [{name: p, match: ["*"], rules: [{name: s, type: consecutive, threshol
 }
 
 // TestGoldenValue reads the value of a circuit as each version wrote it. Such values are in stores and changelogs: they
-// must be read for ever. What is written now is the newest of them: another form is another version, with a file of
-// its own.
+// must be read for ever. What is written now is the oldest of them that can hold the circuit: another form is another
+// version, with a file of its own.
 func TestGoldenValue(t *testing.T) {
-	now := richCircuits(t).values()["c"]
-	if *write {
-		if err := os.WriteFile(goldenValue(processor.ValueVersion), now, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	policies := []string{rich, rich + beside}
+	if len(policies) != processor.ValueVersion {
+		t.Fatalf("golden values of %d versions, want %d", len(policies), processor.ValueVersion)
 	}
-	for version := 1; version <= processor.ValueVersion; version++ {
+	for i, policy := range policies {
+		version := i + 1
+		now := fillRich(newRig(t, policy)).values()["c"]
+		if *write && version == processor.ValueVersion {
+			if err := os.WriteFile(goldenValue(version), now, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
 		value, err := os.ReadFile(goldenValue(version))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if version == processor.ValueVersion && !bytes.Equal(value, now) {
+		if !bytes.Equal(value, now) {
 			t.Errorf("a value is written otherwise than version %d, %d and %d bytes", version, len(now), len(value))
 		}
-		t.Run(fmt.Sprint("version ", version), func(t *testing.T) { readGoldenValue(t, value) })
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) { readGoldenValue(t, policy, value) })
 	}
 }
 
-func readGoldenValue(t *testing.T, value []byte) {
-	r := newRig(t, rich)
+func readGoldenValue(t *testing.T, policy string, value []byte) {
+	r := newRig(t, policy)
 	if err := r.Insert("c", value); err != nil {
 		t.Fatalf("Insert: %v", err)
 	}
@@ -212,7 +222,12 @@ func readGoldenValue(t *testing.T, value []byte) {
 		t.Errorf("LastRecord = %v, %v, want 2s after the start", at, err)
 	}
 	s := r.state(t, 3*time.Second)
-	if s.State != schemas.Closed || s.Born != t0 || s.Sequence != 2 || s.Degraded == nil ||
+	if policy == rich+beside {
+		readGoldenShadow(t, s.Shadow)
+	} else if s.Shadow != nil || s.Sequence != 2 {
+		t.Errorf("the circuit has the shadow %+v, sequence %d", s.Shadow, s.Sequence)
+	}
+	if s.State != schemas.Closed || s.Born != t0 || s.Degraded == nil ||
 		s.Degraded.Rule != "watch" ||
 		s.Degraded.Observed != 2 || s.Inputs.Outcomes != 73 {
 		t.Errorf("the circuit is %+v, want it closed and degraded by watch", s)
@@ -225,5 +240,12 @@ func readGoldenValue(t *testing.T, value []byte) {
 		c.NotCounted.Stale != 1 || c.NotCounted.Duplicate != 1 || len(c.Evidence) != 3 ||
 		c.Evidence[2].EvidenceRef != "s3://e" {
 		t.Errorf("the trip says %+v, want what was counted before in it", c)
+	}
+}
+
+func readGoldenShadow(t *testing.T, s *schemas.Shadow) {
+	if s == nil || s.Policy != "careful" || s.State != schemas.Open || s.Epoch != 1 || s.Trips != 1 ||
+		s.Since != t0.Add(2*time.Second) || s.Cause == nil || s.Cause.Rule != "two" {
+		t.Errorf("the shadow is %+v, want it open since 2s after the start", s)
 	}
 }

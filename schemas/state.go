@@ -52,6 +52,21 @@ type State struct {
 	Trigger       Trigger
 	Inputs        Inputs
 	Clamped       bool // A time from the future was clamped to the wall clock on the way to this record.
+
+	Shadow   *Shadow // What the policy that judges beside has come to; nil where none does.
+	IsShadow bool    // This is a transition of the circuit's shadow, and not of the circuit: see Shadow.
+}
+
+// Shadow is what a circuit's shadow has come to: the breaker of a policy that judges beside, and that nobody obeys. Its
+// transitions are States with IsShadow. They stand in the transitions topic alone, and take Born and Sequence from the
+// record of the circuit that shows them; all else in them is the shadow's.
+type Shadow struct {
+	Policy string
+	State  Phase
+	Epoch  int64
+	Since  time.Time // When it came to its state, or began to judge.
+	Trips  int64     // How often it would have opened the circuit.
+	Cause  *Cause
 }
 
 // Cause says why a circuit is open, or degraded.

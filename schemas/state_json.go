@@ -36,12 +36,33 @@ func AppendState(b []byte, s *State) []byte {
 	w.string("policy_version", s.PolicyVersion)
 	w.trigger(s.Trigger)
 	w.inputs(s.Inputs)
-	w.null("shadow")
+	w.shadow(s)
 	if s.Clamped {
 		w.bool("clamped", true)
 	}
 	w.end('}')
 	return w.b
+}
+
+// shadow writes that this record is a shadow's, or what the circuit's shadow has come to.
+func (w *writer) shadow(s *State) {
+	if s.IsShadow {
+		w.bool("shadow", true)
+		return
+	}
+	if s.Shadow == nil {
+		w.null("shadow")
+		return
+	}
+	w.name("shadow")
+	w.begin('{')
+	w.string("policy", s.Shadow.Policy)
+	w.string("state", s.Shadow.State.String())
+	w.int("epoch", s.Shadow.Epoch)
+	w.time("since", s.Shadow.Since)
+	w.int("trips", s.Shadow.Trips)
+	w.cause("cause", s.Shadow.Cause)
+	w.end('}')
 }
 
 func (w *writer) leases(leases []Lease) {
@@ -127,7 +148,7 @@ func (w *writer) inputs(i Inputs) {
 }
 
 // DecodeState reads a record of the state topic that is no heartbeat and no policies, or one of the transitions topic
-// that TransitionKind calls a StateRecord. The error is a *Fault. Nothing of the result lies in text.
+// that TransitionKind calls a StateRecord or a ShadowRecord. The error is a *Fault. Nothing of the result lies in text.
 func DecodeState(text []byte) (State, error) {
 	var s State
 	r := reader{record: "state", text: text}
@@ -214,6 +235,8 @@ func (s *State) circumstance(v *value) error {
 	case "inputs":
 		s.Inputs = Inputs{}
 		return v.object(s.Inputs.member)
+	case "shadow":
+		return v.shadow(s)
 	}
 	return nil
 }

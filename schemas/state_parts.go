@@ -87,6 +87,39 @@ func (o *OverrideInForce) member(v *value) error {
 	return nil
 }
 
+// shadow reads what the circuit's shadow has come to, or that this record is a shadow's.
+func (v *value) shadow(s *State) error {
+	s.Shadow, s.IsShadow = nil, false
+	switch v.kind {
+	case 't', 'f':
+		return v.bool(&s.IsShadow)
+	case '{':
+		s.Shadow = &Shadow{}
+	case 'n':
+	default:
+		return v.wrongType("an object or true")
+	}
+	return v.object(s.Shadow.member)
+}
+
+func (s *Shadow) member(v *value) error {
+	switch v.name {
+	case "policy":
+		return v.string(&s.Policy)
+	case "state":
+		return v.phase(&s.State)
+	case "epoch":
+		return v.whole(&s.Epoch)
+	case "since":
+		return v.time(&s.Since)
+	case "trips":
+		return v.whole(&s.Trips)
+	case "cause":
+		return v.cause(&s.Cause)
+	}
+	return nil
+}
+
 func (t *Trigger) member(v *value) error {
 	switch v.name {
 	case "topic":

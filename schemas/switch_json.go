@@ -8,11 +8,12 @@ const (
 	OtherRecord TransitionType = iota
 	StateRecord
 	SwitchRecord
+	ShadowRecord // A transition of a circuit's shadow: to a reader of what circuits do it is nothing.
 )
 
 // TransitionKind tells what DecodeState and what DecodeSwitch reads. The error is a *Fault.
 func TransitionKind(text []byte) (TransitionType, error) {
-	kind := OtherRecord
+	kind, isShadow := OtherRecord, false
 	r := reader{record: "transition", text: text}
 	err := r.read(MaxState, func(v *value) error {
 		switch v.name {
@@ -20,9 +21,14 @@ func TransitionKind(text []byte) (TransitionType, error) {
 			kind = StateRecord
 		case "policies":
 			kind = SwitchRecord
+		case "shadow":
+			isShadow = v.kind == 't'
 		}
 		return nil
 	})
+	if kind == StateRecord && isShadow {
+		kind = ShadowRecord
+	}
 	return kind, err
 }
 

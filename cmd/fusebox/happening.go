@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"time"
@@ -41,6 +42,10 @@ func happening(before, s *schemas.State) string {
 		return fmt.Sprintf("probe without a verdict, %d in a row", s.Probe.Inconclusive)
 	case len(s.Leases) < len(before.Leases):
 		return "probe given back"
+	case shadowPolicy(s) != shadowPolicy(before) && s.Shadow == nil:
+		return fmt.Sprintf("no policy judges beside any more, %s did", before.Shadow.Policy)
+	case shadowPolicy(s) != shadowPolicy(before):
+		return fmt.Sprintf("%s judges beside from here on", s.Shadow.Policy)
 	case s.PolicyVersion != before.PolicyVersion:
 		return "judged by policies " + s.PolicyVersion
 	}
@@ -50,9 +55,14 @@ func happening(before, s *schemas.State) string {
 // assumed returns what a circuit may have been before a record of it, where that was not seen.
 func assumed(s *schemas.State) *schemas.State {
 	if s.Probe != (schemas.Probe{Concurrency: s.Probe.Concurrency}) || len(s.Leases) > 0 || s.Degraded != nil {
-		return &schemas.State{State: s.State, Epoch: s.Epoch, ChangedAt: s.ChangedAt}
+		return &schemas.State{State: s.State, Epoch: s.Epoch, ChangedAt: s.ChangedAt, Shadow: s.Shadow}
 	}
-	return &schemas.State{State: s.Previous, Epoch: s.Epoch - 1}
+	if s.Shadow != nil && s.Shadow.Since.After(s.ChangedAt) { // The newest that happened to either.
+		before := *s
+		before.Shadow = &schemas.Shadow{Policy: s.Shadow.Policy}
+		return &before
+	}
+	return &schemas.State{State: s.Previous, Epoch: s.Epoch - 1, Shadow: s.Shadow}
 }
 
 // happened returns when that was: the change's own time. What is no change of state or override has none; then it is
@@ -78,4 +88,40 @@ func granted(before, s *schemas.State) *schemas.Lease {
 		}
 	}
 	return nil
+}
+
+// shadowPolicy returns the name of the policy that judges beside, or nothing.
+func shadowPolicy(s *schemas.State) string {
+	if s.Shadow == nil {
+		return ""
+	}
+	return s.Shadow.Policy
+}
+
+// ofShadow tells whether a record shows that the circuit's shadow moved, and nothing else.
+func ofShadow(before, s *schemas.State) bool {
+	if before == nil {
+		if s.Sequence == 1 {
+			return false
+		}
+		before = assumed(s)
+	}
+	if shadowPolicy(s) == "" || shadowPolicy(s) != shadowPolicy(before) {
+		return false
+	}
+	then, now := *before, *s
+	for _, side := range []*schemas.State{&then, &now} {
+		side.Shadow, side.Sequence, side.Trigger, side.Inputs = nil, 0, schemas.Trigger{}, schemas.Inputs{}
+		side.Clamped, side.Operator, side.PolicyVersion = false, nil, ""
+	}
+	return bytes.Equal(schemas.AppendState(nil, &then), schemas.AppendState(nil, &now))
+}
+
+// shadowWords says what a policy that judges beside has come to.
+func shadowWords(policy string, state schemas.Phase, cause *schemas.Cause) string {
+	words := fmt.Sprintf("shadow %s would be %s", policy, state)
+	if cause != nil {
+		words += ": " + cause.Words()
+	}
+	return words
 }

@@ -43,6 +43,10 @@ func writeDetail(w io.Writer, s *schemas.State, policies *schemas.PoliciesInForc
 	if s.Degraded != nil {
 		d.cause("degraded by", s.Degraded)
 	}
+	if sh := s.Shadow; sh != nil {
+		d.add("shadow", "%s, since %s, %s so far", shadowWords(sh.Policy, sh.State, sh.Cause), clock(now, sh.Since),
+			count(int(sh.Trips), "trip", "trips"))
+	}
 	if policies != nil {
 		d.fallback(s, policies.Routes)
 	}

@@ -117,6 +117,10 @@ func (w *watcher) show(r *kgo.Record) error {
 		if s, err := schemas.DecodeState(r.Value); err == nil && (w.match == "" || w.match.Matches(s.Circuit)) {
 			return w.showState(r, &s)
 		}
+	case schemas.ShadowRecord:
+		if s, err := schemas.DecodeState(r.Value); err == nil && (w.match == "" || w.match.Matches(s.Circuit)) {
+			return w.showShadow(r, &s)
+		}
 	case schemas.SwitchRecord:
 		if s, err := schemas.DecodeSwitch(r.Value); err == nil && w.match == "" {
 			return w.showSwitch(r, &s)
@@ -137,12 +141,28 @@ func (w *watcher) showState(r *kgo.Record, s *schemas.State) error {
 	if len(w.last) < maxWatched || before != nil {
 		w.last[s.Circuit] = *s
 	}
+	if ofShadow(before, s) {
+		return nil // The shadow's own record tells it.
+	}
 	at := clock(time.Now(), happened(before, s, r.Timestamp))
 	why := because(s)
 	if s.State == schemas.HalfOpen && s.Override == nil && s.Operator == nil {
 		why = "" // It was told when the circuit opened.
 	}
 	return w.print(at, s, happening(before, s), strings.TrimSuffix(fmt.Sprintf("epoch %d: %s", s.Epoch, why), ": "))
+}
+
+// showShadow prints what happened to a circuit's shadow, in words that nobody takes for the circuit's.
+func (w *watcher) showShadow(r *kgo.Record, s *schemas.State) error {
+	if w.asJSON {
+		return printRaw(w.out, []known{{raw: r.Value}})
+	}
+	if s.State == schemas.HalfOpen {
+		return nil // Half-open for the length of one outcome, or until a second: what comes of it is told.
+	}
+	_, err := fmt.Fprintln(w.out, w.paint.faint(clock(time.Now(), s.ChangedAt))+"  "+w.paint.bold(s.Circuit)+"  "+
+		shadowWords(s.Policy, s.State, s.Cause))
+	return err
 }
 
 // print prints one event, on one line, or where a terminal is too narrow on several.

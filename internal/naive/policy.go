@@ -14,6 +14,7 @@ type Policy struct {
 	Knobs
 	Name             string
 	Match            []string
+	Shadows          string // In place of Match: the policy beside which it judges. The model does not.
 	Enforce          *bool
 	Enabled          *bool
 	Kinds            map[string]Role

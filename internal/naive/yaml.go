@@ -115,7 +115,12 @@ func (p Policies) YAML() string {
 }
 
 func (p *Policy) yaml(b *strings.Builder) {
-	fmt.Fprintf(b, "- name: %s\n  match: %s\n", strconv.Quote(p.Name), list(p.Match))
+	fmt.Fprintf(b, "- name: %s\n", strconv.Quote(p.Name))
+	if p.Shadows != "" {
+		fmt.Fprintf(b, "  shadows: %s\n", strconv.Quote(p.Shadows))
+	} else {
+		fmt.Fprintf(b, "  match: %s\n", list(p.Match))
+	}
 	var kinds, other fields
 	for _, name := range slices.Sorted(maps.Keys(p.Kinds)) {
 		role := p.Kinds[name]

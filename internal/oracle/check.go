@@ -79,7 +79,8 @@ func nth(list []string, n int) string {
 	return list[n]
 }
 
-// sequences looks whether the sequence of each circuit's life begins with 1 and grows by one.
+// sequences looks whether the sequence of each circuit's life begins with 1 and grows by one, and whether the
+// transitions of shadows follow the record that shows them.
 func (c *checker) sequences() {
 	last := map[string]schemas.State{}
 	for _, r := range c.log.Transitions {
@@ -89,6 +90,13 @@ func (c *checker) sequences() {
 		state, err := schemas.DecodeState(r.Value)
 		if err != nil {
 			continue // Told already.
+		}
+		if state.IsShadow {
+			if of := last[state.Circuit]; of.Sequence != state.Sequence || !of.Born.Equal(state.Born) {
+				c.fault("transitions/%d offset %d: a shadow of %s has sequence %d, the circuit's record %d",
+					r.Partition, r.Offset, state.Circuit, state.Sequence, of.Sequence)
+			}
+			continue
 		}
 		next := int64(1)
 		if before, any := last[state.Circuit]; any && before.Born.Equal(state.Born) {

@@ -150,6 +150,10 @@ func (r *replay) handle(h *audit.Handled) {
 		}
 	}
 	r.publish(result.States)
+	for i := range result.Shadows {
+		text := string(schemas.AppendState(nil, &result.Shadows[i]))
+		r.done.Transitions[r.id] = append(r.done.Transitions[r.id], text)
+	}
 	if result.Known != 0 {
 		r.done.Idle[h.Circuit] = result.Known < 0
 	}

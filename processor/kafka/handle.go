@@ -154,7 +154,7 @@ func (w *worker) note(p *pair, r *kgo.Record, at time.Time, in processor.Input, 
 		p.out.swept = append(p.out.swept, result.Circuit)
 	}
 	if len(result.States) > 0 {
-		p.out.states = append(p.out.states, result.States...)
+		p.out.states = append(append(p.out.states, result.States...), result.Shadows...)
 		p.out.news = p.out.news || len(result.States) > 1 || result.Known <= 0
 		if in.Outcome != nil {
 			p.out.appended = append(p.out.appended, r.Timestamp)
@@ -175,5 +175,8 @@ func (w *worker) note(p *pair, r *kgo.Record, at time.Time, in processor.Input, 
 	if cause := result.Tripped; cause != nil {
 		last := &result.States[len(result.States)-1]
 		s.trips = append(s.trips, trip{cause.Rule, last.Enforced, cause.At.Sub(cause.Since), !cause.Since.IsZero()})
+	}
+	if cause := result.WouldTrip; cause != nil {
+		s.trips = append(s.trips, trip{rule: cause.Rule})
 	}
 }

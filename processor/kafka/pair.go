@@ -70,11 +70,11 @@ func newPair(id int32, topics Topics, m *metrics) *pair {
 
 // output is what a pair has to publish in the next transaction, beside the circuits touched.
 type output struct {
-	records    int // Handled since the last commit.
-	known      int // Circuits that became known, less those forgotten.
-	states     []schemas.State
-	news       bool        // Among them is one for which routers wait: not only of circuits that became known.
-	appended   []time.Time // When the outcomes behind those states were appended.
+	records    int             // Handled since the last commit.
+	known      int             // Circuits that became known, less those forgotten.
+	states     []schemas.State // Of circuits, and behind them those of their shadows.
+	news       bool            // Among them is one for which routers wait: not only of circuits that became known.
+	appended   []time.Time     // When the outcomes behind those states were appended.
 	letters    []*kgo.Record
 	origins    origins
 	switched   *inForce // Other policies that came in force.

@@ -108,7 +108,8 @@ func (b *publisher) produce(ctx context.Context, s *kgo.GroupTransactSession, r 
 // errTooLarge says that a partition has something to publish that does not fit.
 var errTooLarge = errors.New("a record is larger than its topic takes")
 
-// states publishes all states to the transitions, and to the state topic the last one of each circuit.
+// states publishes all states to the transitions, those of shadows too, and to the state topic the last one of each
+// circuit.
 func (w *worker) states(ctx context.Context, p *pair) {
 	b, topics := &w.publisher, &w.loop.config.Topics
 	if b.newest == nil {
@@ -116,7 +117,9 @@ func (w *worker) states(ctx context.Context, p *pair) {
 	}
 	clear(b.newest)
 	for i := range p.out.states {
-		b.newest[p.out.states[i].Circuit] = i
+		if st := &p.out.states[i]; !st.IsShadow {
+			b.newest[st.Circuit] = i
+		}
 	}
 	for i := range p.out.states {
 		st := &p.out.states[i]

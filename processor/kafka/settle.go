@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/fusebox-project/fusebox/schemas"
 	"github.com/fusebox-project/fusebox/state"
 )
 
@@ -53,17 +54,7 @@ func (w *worker) count(p *pair, now time.Time) {
 		m.endToEnd.Observe(max(now.Sub(at), 0).Seconds())
 	}
 	for i := range p.out.states {
-		st := &p.out.states[i]
-		from, moved := p.moved(m, st)
-		if !moved {
-			continue
-		}
-		rule := ""
-		if st.Cause != nil {
-			rule = st.Cause.Rule
-		}
-		w.log.Info("circuit moved", "circuit", st.Circuit, "from", from, "to", st.State, "epoch", st.Epoch,
-			"rule", rule, "at", st.ChangedAt, "partition", p.id, "offset", st.Trigger.Offset, "enforced", st.Enforced)
+		w.tell(p, &p.out.states[i])
 	}
 	for _, s := range p.out.touched {
 		s.flush()
@@ -74,6 +65,23 @@ func (w *worker) count(p *pair, now time.Time) {
 	}
 	for _, circuit := range p.out.swept {
 		p.forgetSeries(circuit)
+	}
+}
+
+// tell counts one published state and tells the log of it, if the circuit or its shadow moved.
+func (w *worker) tell(p *pair, st *schemas.State) {
+	rule := ""
+	if st.Cause != nil {
+		rule = st.Cause.Rule
+	}
+	if st.IsShadow {
+		w.log.Info("shadow moved", "circuit", st.Circuit, "policy", st.Policy, "from", st.Previous, "to", st.State,
+			"epoch", st.Epoch, "rule", rule, "at", st.ChangedAt, "partition", p.id, "offset", st.Trigger.Offset)
+		return
+	}
+	if from, moved := p.moved(w.loop.metrics, st); moved {
+		w.log.Info("circuit moved", "circuit", st.Circuit, "from", from, "to", st.State, "epoch", st.Epoch,
+			"rule", rule, "at", st.ChangedAt, "partition", p.id, "offset", st.Trigger.Offset, "enforced", st.Enforced)
 	}
 }
 
