@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,8 +30,8 @@ var plainCases = map[string]bool{
 // TestPlain tells plain JSON from other, and never calls plain what the library does not take for JSON.
 func TestPlain(t *testing.T) {
 	for text, want := range plainCases {
-		if got := isPlain([]byte(text)); got != want {
-			t.Errorf("isPlain(%q) = %v, want %v", text, got, want)
+		if got := new(plain).is([]byte(text)); got != want {
+			t.Errorf("is(%q) = %v, want %v", text, got, want)
 		}
 		if want && !jsontext.Value(text).IsValid(utf8Options) {
 			t.Errorf("the library does not take %q for JSON", text)
@@ -45,7 +46,7 @@ func TestPlainRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !isPlain(text) {
+		if !new(plain).is(text) {
 			t.Errorf("%s is not plain", name)
 		}
 	}
@@ -57,7 +58,7 @@ func FuzzPlain(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if !isPlain(text) {
+		if !new(plain).is(text) {
 			return
 		}
 		if !jsontext.Value(text).IsValid(utf8Options) {
@@ -69,4 +70,26 @@ func FuzzPlain(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestManyTokens reads records with more members, and longer ones, than the look takes notes of.
+func TestManyTokens(t *testing.T) {
+	var many strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&many, `"unknown %d": [%d, {"a": null}], `, i, i)
+	}
+	for name, begin := range map[string]string{
+		"none": "", "many": many.String(), "long": `"reason": "` + strings.Repeat("x", 65_300) + `", `,
+	} {
+		text := `{"circuit": "a:b:c", ` + begin + `"kind": "accepted", "latency_ms": -0,
+			"evaluator": {"name": "e", "x": {}}, "cost_usd": 0.25, "count": 7, "epoch": 3}`
+		var o Outcome
+		if err := DecodeOutcome(nil, []byte(text), &o); err != nil {
+			t.Errorf("%s: DecodeOutcome: %v", name, err)
+		}
+		if o.Circuit != "a:b:c" || o.Kind != Accepted || o.Evaluator.Name != "e" || o.CostMicros != 250_000 ||
+			o.Count != 7 || !o.HasEpoch || o.Epoch != 3 {
+			t.Errorf("%s: read %+v", name, o)
+		}
+	}
 }

@@ -17,7 +17,7 @@ var (
 	utf8Options = jsontext.AllowDuplicateNames(true)
 )
 
-// reader hands out the members of one record's JSON objects, one after the other, and builds nothing itself. isPlain or
+// reader hands out the members of one record's JSON objects, one after the other, and builds nothing itself. A look or
 // the library says whether the record is JSON; to walk over what was found to be so takes less time than to ask the
 // library for each token.
 type reader struct {
@@ -26,6 +26,8 @@ type reader struct {
 	alias  bool // Strings lie in text instead of being copied.
 	plain  bool // All strings are valid UTF-8 and none is escaped, as nearly always.
 
+	look  plain
+	token int // The next one that the look has noted.
 	end   int // Of the newest token, in text.
 	depth int // Of the objects and arrays that have begun and not ended.
 	value value
@@ -36,7 +38,8 @@ func (r *reader) read(limit int, member func(*value) error) error {
 	if len(r.text) > limit {
 		return &Fault{Record: r.record, Problem: fmt.Sprintf("has %d bytes, must have at most %d", len(r.text), limit)}
 	}
-	if r.plain = isPlain(r.text); !r.plain {
+	if r.plain = r.look.is(r.text); !r.plain {
+		r.look.n = 0
 		utf8 := jsontext.Value(r.text).IsValid(utf8Options)
 		if !utf8 && !jsontext.Value(r.text).IsValid(readOptions) {
 			return r.syntaxFault()
@@ -120,30 +123,44 @@ func (r *reader) visit(f func(*value) error) error {
 
 // next makes the next token the value. There is one: the record is JSON, and its outermost object has not ended.
 func (r *reader) next() {
-	text, begin := r.text, r.end
-	for separates[text[begin]] {
+	var begin int
+	if r.token < r.look.n {
+		t := r.look.tokens[r.token]
+		r.token++
+		begin, r.end = int(t.begin), int(t.end)
+	} else {
+		begin = r.scan()
+	}
+	v := &r.value
+	v.text = r.text[begin:r.end]
+	switch v.kind = jsontext.Kind(v.text[0]); v.kind {
+	case '{', '[':
+		r.depth++
+	case '}', ']':
+		r.depth--
+	case '-', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		v.kind = '0'
+	}
+}
+
+// scan finds the next token, which ends at r.end then, and returns where it begins.
+func (r *reader) scan() (begin int) {
+	text := r.text
+	for begin = r.end; separates[text[begin]]; {
 		begin++
 	}
-	end, kind := begin+1, jsontext.Kind(text[begin])
-	switch {
-	case kind == '"':
+	end := begin + 1
+	switch text[begin] {
+	case '"':
 		end = r.quoted(end)
-	case kind == '-' || '0' <= kind && kind <= '9':
-		kind = '0'
-		for end < len(text) && continues[text[end]] {
-			end++
-		}
-	case kind == '{' || kind == '[':
-		r.depth++
-	case kind == '}' || kind == ']':
-		r.depth--
-	default: // true, false, null
+	case '{', '[', '}', ']':
+	default: // A number, true, false or null.
 		for end < len(text) && continues[text[end]] {
 			end++
 		}
 	}
 	r.end = end
-	r.value.kind, r.value.text = kind, text[begin:end]
+	return begin
 }
 
 // quoted returns the end of the string whose text begins there: the first quote that no backslash escapes.
