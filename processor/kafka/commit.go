@@ -27,15 +27,18 @@ type publication struct {
 	progress *kgo.Record // The last record of the pair in the changelog.
 }
 
-// commit publishes what the pairs have to say, in one transaction with the offsets of what they handled. Every
-// transaction carries the offsets of each pair in it, even of one that handled nothing: an offset commit is what fences
-// a worker that is no member of the group any more.
-func (w *worker) commit(ctx context.Context) error {
-	w.committed = time.Now()
+// commit publishes what the pairs have to say, all or the urgent ones alone, in one transaction with the offsets of
+// what they handled. Every transaction carries the offsets of each pair in it, even of one that handled nothing: an
+// offset commit is what fences a worker that is no member of the group any more.
+func (w *worker) commit(ctx context.Context, all bool) error {
+	began := time.Now()
+	if all {
+		w.committed = began
+	}
 	if ok, err := w.flushForwards(ctx); !ok || err != nil {
 		return err
 	}
-	batch := w.collect()
+	batch := w.collect(all)
 	if len(batch) == 0 {
 		return nil
 	}
@@ -68,7 +71,7 @@ func (w *worker) commit(ctx context.Context) error {
 	w.aborts, w.failures, w.singly = 0, 0, false
 	w.loop.status.committed(w.id)
 	w.loop.metrics.transactions.WithLabelValues(committedResult).Inc()
-	w.loop.metrics.commit.Observe(time.Since(w.committed).Seconds())
+	w.loop.metrics.commit.Observe(time.Since(began).Seconds())
 	for i := range batch {
 		w.settle(&batch[i])
 	}
@@ -76,12 +79,13 @@ func (w *worker) commit(ctx context.Context) error {
 	return nil
 }
 
-// collect returns the pairs that have something to publish, under one new number: higher than any that one of them had.
-func (w *worker) collect() []publication {
+// collect returns the pairs that have something to publish, all or the urgent ones alone, under one new number:
+// higher than any that one of them had.
+func (w *worker) collect(all bool) []publication {
 	var batch []publication
 	number := uint64(0)
 	for p := range w.working() {
-		if !p.out.empty() {
+		if p.out.urgent() || all && !p.out.empty() {
 			batch = append(batch, publication{pair: p})
 			number = max(number, p.base.Number)
 		}

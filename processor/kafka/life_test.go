@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -68,6 +70,49 @@ func TestBirthsWait(t *testing.T) {
 		if took := time.Since(sent); took > 50*time.Millisecond {
 			t.Errorf("a trip was published after %v, want at once", took)
 		}
+		w.end(r)
+		w.check()
+	})
+}
+
+// TestTripGoesAlone trips a circuit while other partitions have something to commit: its news do not wait until theirs
+// are written too, which go at the next commit interval.
+func TestTripGoesAlone(t *testing.T) {
+	inWorld(t, 4, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		failing := func(n int) (records []*kgo.Record) {
+			for i := range n {
+				records = append(records, outcome("case:route-0:v1", schemas.MissingEvidence, fmt.Sprint("bad", i)))
+			}
+			return records
+		}
+		all := func(id string) (records []*kgo.Record) {
+			for i := range 20 {
+				records = append(records, outcome(fmt.Sprintf("case:route-%d:v1", i), schemas.Accepted, id))
+			}
+			return records
+		}
+		w.Produce(t, all("first")...)
+		w.caughtUp()
+		committed := func() map[int32]committed {
+			offsets, err := r.cluster.offsets(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return offsets
+		}
+		before := committed()
+		w.Produce(t, append(all("second"), failing(4)...)...)
+		w.await("case:route-0:v1", func(st schemas.State) bool { return st.State == schemas.Open })
+		after, home := committed(), w.home("case:route-0:v1")
+		for partition := range int32(4) {
+			moved := after[partition].stamp != before[partition].stamp
+			if moved != (partition == home) {
+				t.Errorf("partition %d committed with the trip in %d: %v", partition, home, moved)
+			}
+		}
+		w.caughtUp()
 		w.end(r)
 		w.check()
 	})

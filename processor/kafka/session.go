@@ -53,7 +53,7 @@ func (w *worker) open() error {
 		kgo.TransactionTimeout(transactionTimeout),
 		kgo.ConcurrentTransactionsBackoff(5*time.Millisecond),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerLinger(0),
+		kgo.ProducerLinger(5*time.Millisecond),
 		kgo.ProducerBatchMaxBytesFn(w.publisher.limits.limit),
 		kgo.MaxBufferedRecords(maxBuffered),
 	)

@@ -41,7 +41,7 @@ type worker struct {
 	restores  sync.WaitGroup
 	publisher publisher
 
-	committed time.Time // When a transaction was last tried.
+	committed time.Time // When a transaction of all pairs was last tried.
 	beat      time.Time // When the next heartbeats are due.
 	inspects  time.Time // When the topics are looked at next.
 	retry     time.Time // When signals that wait ask again for the end of the outcomes; zero where none do.
@@ -120,7 +120,7 @@ func (w *worker) live(ctx, hard context.Context) error {
 		err = w.turns(ctx, hard)
 	}
 	if err == nil {
-		err = w.commit(hard)
+		err = w.commit(hard, true)
 	}
 	w.close()
 	return err
@@ -174,8 +174,8 @@ func (w *worker) turn(ctx, hard context.Context) error {
 	if err := w.beats(ctx, now); err != nil {
 		return err
 	}
-	if w.due(time.Now()) {
-		return w.commit(hard)
+	if all := w.due(time.Now()); all || w.urgent() {
+		return w.commit(hard, all)
 	}
 	return nil
 }
@@ -237,19 +237,27 @@ func (w *worker) fault(p *pair, err error) error {
 	return nil
 }
 
-// due tells whether it is time for a transaction.
+// due tells whether it is time for a transaction of all pairs.
 func (w *worker) due(now time.Time) bool {
 	touched, letters, any := 0, 0, false
 	for p := range w.working() {
-		if p.out.urgent() {
-			return true
-		}
 		any = any || !p.out.empty()
 		touched += p.core.Touched()
 		letters += len(p.out.letters)
 	}
 	return any && (touched >= maxTouched || letters >= maxLetters ||
 		now.Sub(w.committed) >= w.loop.config.CommitInterval)
+}
+
+// urgent tells whether a pair has something to publish that must not wait until all are due. It goes alone: the fewer
+// partitions are in a transaction, the sooner its records can be read.
+func (w *worker) urgent() bool {
+	for p := range w.working() {
+		if p.out.urgent() {
+			return true
+		}
+	}
+	return false
 }
 
 const (
