@@ -3,12 +3,11 @@ package state
 import (
 	"bytes"
 	"context"
-	"maps"
 	"sync"
 )
 
 // part is what the store knows of a partition in memory: where it stands, and what waits to be written. A value moves
-// from pending to writing when the writer takes it, and leaves when it is on disk. Values in the maps never change.
+// from pending to writing when the writer takes it, and leaves when it is on disk.
 type part struct {
 	partition int32
 
@@ -17,15 +16,21 @@ type part struct {
 	wiped    bool   // epoch is newer than the one on disk
 	onDisk   uint32 // the epoch on disk
 	garbage  bool   // there may be keys of epochs before onDisk
-	pending  map[string][]byte
-	writing  map[string][]byte
-	spare    map[string][]byte // empty: the next pending, so that it need not grow again
-	bytes    int64             // of both, about
+	pending  waiting
+	writing  waiting // never changes, as the writer reads it without the mutex
+	spare    waiting // empty: the next pending, so that it need not grow again
+	bytes    int64   // of pending and writing, about
 	position Position
 	known    bool // there is a position
 	saves    uint64
 	stored   uint64 // saves as it was when the position on disk was saved
 	written  int64  // the offset on disk, or the first that was saved if none is
+}
+
+// waiting is values by circuit, a nil one where a circuit is deleted, and the memory that they lie in.
+type waiting struct {
+	values map[string][]byte
+	heap   heap
 }
 
 // taken is what the writer took of a part, to be written under one epoch.
@@ -40,16 +45,16 @@ type taken struct {
 }
 
 // Save takes the changes of a partition and the position after them, and returns without waiting for the disk. The
-// values are the store's from now on: nobody may change their bytes. A later change of a circuit takes the place of one
-// that is not written yet, so what waits is never more than the partition's circuits.
+// values are copied. A later change of a circuit takes the place of one that is not written yet, so what waits is never
+// more than the partition's circuits.
 func (s *Store) Save(partition int32, changes []Change, position Position) {
 	p := s.part(partition)
 	if p == nil {
 		return
 	}
-	size := p.save(changes, position)
+	more := p.save(changes, position)
 	poke(s.wake)
-	if s.saved.Add(int64(size)) > waitingMost {
+	if s.more.Add(more) > moreMost {
 		poke(s.full)
 	}
 }
@@ -76,31 +81,34 @@ const (
 	fillMost   = 128 << 20 // until the caller has to wait
 )
 
-// save returns how many bytes of values it took.
-func (p *part) save(changes []Change, position Position) (size int) {
+// save returns how many bytes more wait than before.
+func (p *part) save(changes []Change, position Position) (more int64) {
 	position.Progress = bytes.Clone(position.Progress)
 	p.mu.Lock()
-	if p.pending == nil {
-		p.pending, p.spare = p.spare, nil
+	if p.pending.values == nil {
+		p.pending, p.spare = p.spare, waiting{}
 	}
-	if p.pending == nil {
-		p.pending = make(map[string][]byte, len(changes))
+	if p.pending.values == nil {
+		p.pending.values = make(map[string][]byte, len(changes))
 	}
+	values := p.pending.values
 	for _, c := range changes {
-		if old, waits := p.pending[c.Circuit]; waits {
-			p.bytes -= weight(c.Circuit, old)
+		old, waits := values[c.Circuit]
+		if waits {
+			more -= weight(c.Circuit, old)
 		}
-		p.pending[c.Circuit] = c.Value
-		p.bytes += weight(c.Circuit, c.Value)
-		size += len(c.Value)
+		value := p.pending.heap.put(old, c.Value)
+		values[c.Circuit] = value
+		more += weight(c.Circuit, value)
 	}
+	p.bytes += more
 	if !p.known {
 		p.written = position.Offset
 	}
 	p.position, p.known = position, true
 	p.saves++
 	p.mu.Unlock()
-	return size
+	return more
 }
 
 // Wipe forgets everything about a partition, its position too, at once for every reader. On disk its keys get a new
@@ -114,7 +122,7 @@ func (s *Store) Wipe(partition int32) error {
 	p.mu.Lock()
 	p.epoch++
 	p.wiped = true
-	p.pending, p.writing, p.bytes = nil, nil, 0
+	p.pending, p.writing, p.bytes = waiting{}, waiting{}, 0
 	p.position, p.known, p.written = Position{}, false, 0
 	p.stored = p.saves
 	p.mu.Unlock()
@@ -139,14 +147,16 @@ func (s *Store) Position(partition int32) (Position, bool, error) {
 func (p *part) take() (taken, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.pending) == 0 && p.saves == p.stored && !p.wiped {
+	if len(p.pending.values) == 0 && p.saves == p.stored && !p.wiped {
 		return taken{}, false
 	}
-	t := taken{part: p, epoch: p.epoch, wiped: p.wiped, changes: p.pending, bytes: p.bytes, position: p.position}
+	t := taken{
+		part: p, epoch: p.epoch, wiped: p.wiped, changes: p.pending.values, bytes: p.bytes, position: p.position,
+	}
 	if p.saves != p.stored {
 		t.saves = p.saves
 	}
-	p.writing, p.pending = p.pending, nil
+	p.writing, p.pending = p.pending, waiting{}
 	return t, true
 }
 
@@ -164,60 +174,68 @@ func (t taken) settle() {
 	if p.epoch != t.epoch {
 		return
 	}
-	if len(p.writing) <= spareMost {
-		clear(p.writing)
+	if len(p.writing.values) <= spareMost {
+		clear(p.writing.values)
+		p.writing.heap.reset()
 		p.spare = p.writing
 	}
-	p.wiped, p.writing = false, nil
+	p.wiped, p.writing = false, waiting{}
 	p.bytes -= t.bytes
 	if t.saves > 0 {
 		p.stored, p.written = t.saves, t.position.Offset
 	}
 }
 
-// giveBack puts what could not be written below what came meanwhile. It is copied: it may have to wait for long, and
-// must not keep the memory around it, which others shared with it.
+// giveBack puts what could not be written below what came meanwhile. It all moves into new memory: it may have to wait
+// for long, and must not keep the places of what was saved over.
 func (t taken) giveBack() {
 	p := t.part
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.epoch != t.epoch || p.writing == nil {
+	if p.epoch != t.epoch || p.writing.values == nil {
 		return
 	}
-	all := p.writing
-	for circuit, value := range all {
-		all[circuit] = bytes.Clone(value)
-	}
-	for circuit, value := range p.pending {
-		if old, waits := all[circuit]; waits {
+	all := waiting{values: p.writing.values}
+	for circuit, value := range p.pending.values {
+		if old, waits := all.values[circuit]; waits {
 			p.bytes -= weight(circuit, old)
 		}
-		all[circuit] = value
+		all.values[circuit] = value
 	}
-	p.pending, p.writing = all, nil
+	for circuit, value := range all.values {
+		all.values[circuit] = all.heap.put(nil, value)
+	}
+	p.pending, p.writing = all, waiting{}
 }
 
 // weight is what a change that waits takes in memory, about.
-func weight(circuit string, value []byte) int64 { return int64(len(circuit)+len(value)) + 96 }
+func weight(circuit string, value []byte) int64 { return int64(len(circuit)+cap(value)) + 96 }
 
-// look returns what waits for a circuit, and whether anything does. A nil value is a deletion.
+// look returns a copy of what waits for a circuit, and whether anything does. A nil value is a deletion.
 func (p *part) look(circuit string) (value []byte, waits bool, epoch uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	value, waits = p.pending[circuit]
+	value, waits = p.pending.values[circuit]
 	if !waits {
-		value, waits = p.writing[circuit]
+		value, waits = p.writing.values[circuit]
 	}
-	return value, waits, p.epoch
+	return bytes.Clone(value), waits, p.epoch
 }
 
-// waiting returns a copy of all that waits, and the epoch that it belongs to.
-func (p *part) waiting() (map[string][]byte, uint32) {
+// waits returns a copy of all that waits, and the epoch that it belongs to.
+func (p *part) waits() (all map[string][]byte, epoch uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := make(map[string][]byte, len(p.writing)+len(p.pending))
-	maps.Copy(all, p.writing)
-	maps.Copy(all, p.pending)
+	all = make(map[string][]byte, len(p.writing.values)+len(p.pending.values))
+	var memory heap
+	for circuit, value := range p.writing.values {
+		if _, newer := p.pending.values[circuit]; !newer {
+			all[circuit] = memory.put(nil, value)
+		}
+	}
+	for circuit, value := range p.pending.values {
+		all[circuit] = memory.put(nil, value)
+	}
 	return all, p.epoch
 }
 

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +19,7 @@ func (s *Store) Load(partition int32, circuit string) (value []byte, ok bool, er
 	defer s.readers.Done()
 	value, waits, epoch := p.look(circuit)
 	if waits {
-		return bytes.Clone(value), value != nil, nil
+		return value, value != nil, nil
 	}
 	db := s.db.Load()
 	if db == nil {
@@ -88,7 +87,7 @@ func (s *Store) walk(partition int32, begin string, values bool, f func(string, 
 		return err
 	}
 	defer s.readers.Done()
-	waiting, epoch := p.waiting()
+	waiting, epoch := p.waits()
 	if db := s.db.Load(); db != nil {
 		c := openCursor(db, valueKey(partition, epoch, begin), values)
 		defer c.close()

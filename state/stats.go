@@ -31,7 +31,7 @@ func (s *Store) Stats() Stats {
 func (p *part) lag() (pending int, records int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.pending) + len(p.writing), p.position.Offset - p.written
+	return len(p.pending.values) + len(p.writing.values), p.position.Offset - p.written
 }
 
 // diskBytes returns what the files of a directory take on disk, those whose names end as given.

@@ -89,7 +89,7 @@ type Store struct {
 	stop  chan struct{}
 	done  chan struct{} // the writer has returned
 
-	saved atomic.Int64 // bytes of values since the writer last took what waits
+	more atomic.Int64 // bytes that wait since the writer last took what waited
 
 	mu      sync.Mutex
 	parts   map[int32]*part

@@ -326,3 +326,47 @@ func TestClosed(t *testing.T) {
 		t.Errorf("Wipe after Close = %v, want %v", err, state.ErrClosed)
 	}
 }
+
+// TestSavedIsCopied saves values of all lengths from one buffer, over and over, while the writer is at work: what was
+// loaded stays as it was, and what is loaded is what was saved last.
+func TestSavedIsCopied(t *testing.T) {
+	s := open(t, t.TempDir(), state.Options{})
+	rng := rand.New(rand.NewPCG(7, 0))
+	buffer := make([]byte, 100_000)
+	want, loaded := map[string]string{}, map[string][]byte{}
+	copies := map[string]string{}
+	for step := range int64(3_000) {
+		circuit := fmt.Sprint(rng.IntN(20))
+		size := rng.IntN(1_000)
+		if rng.IntN(100) == 0 {
+			size = rng.IntN(len(buffer))
+		}
+		value := buffer[:size]
+		for i := range value {
+			value[i] = byte(step)
+		}
+		s.Save(0, []state.Change{{Circuit: circuit, Value: value}}, at(step+1))
+		want[circuit] = string(value)
+		clear(buffer)
+		asked := fmt.Sprint(rng.IntN(20))
+		got, ok, err := s.Load(0, asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if expected, saved := want[asked]; ok != saved || string(got) != expected {
+			t.Fatalf("step %d: Load(%q) = %d bytes, %v, want %d bytes, %v",
+				step, asked, len(got), ok, len(expected), saved)
+		}
+		loaded[asked], copies[asked] = got, string(got)
+		if rng.IntN(500) == 0 {
+			flush(t, s)
+		}
+	}
+	for circuit, value := range loaded {
+		if string(value) != copies[circuit] {
+			t.Errorf("the value that was loaded of %q has changed", circuit)
+		}
+	}
+	flush(t, s)
+	checkValues(t, s, 0, want)
+}

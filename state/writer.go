@@ -20,8 +20,8 @@ const (
 
 	// A circuit that changes at every commit is written once for all of them. What waits is read again from the
 	// changelog after a kill, and takes memory until it is written.
-	restBetween = 2 * time.Second // From the end of one cycle to the next.
-	waitingMost = 64 << 20        // Bytes saved meanwhile, written over or not: then the next cycle begins at once.
+	restBetween = 4 * time.Second // From the end of one cycle to the next.
+	moreMost    = 96 << 20        // Bytes that wait more than at its beginning: then the next cycle begins at once.
 	purgeMax    = 1000            // keys of a wiped partition deleted in one go
 )
 
@@ -167,7 +167,7 @@ func (s *Store) cycle(last bool) (more bool, err error) {
 
 // flushParts writes what waits for each partition, its epoch first and its position last.
 func (s *Store) flushParts(parts []*part) (err error) {
-	s.saved.Store(0)
+	s.more.Store(0)
 	var all []taken
 	for _, p := range parts {
 		if t, ok := p.take(); ok {

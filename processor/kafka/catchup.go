@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -95,7 +94,7 @@ func (c *catchUp) take(records []*kgo.Record) {
 			c.progress = r.Value
 			continue
 		}
-		c.changes = append(c.changes, state.Change{Circuit: string(r.Key), Value: bytes.Clone(r.Value)})
+		c.changes = append(c.changes, state.Change{Circuit: string(r.Key), Value: r.Value})
 	}
 	c.loop.metrics.restored.Add(float64(len(records)))
 	c.loop.metrics.restoredBytes.Add(float64(size))

@@ -1,6 +1,8 @@
 package kafka
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math/bits"
 	"sync"
 
@@ -15,20 +17,27 @@ type memory struct {
 	records [24]sync.Pool
 }
 
-// unpacked is how many times its size a batch is taken to have at least once decompressed, as JSON in snappy has.
+// unpacked is how many times its size a batch is taken to have at least once decompressed, where it does not say.
 const unpacked = 4
 
-// GetDecompressBytes returns room for a batch, mostly.
-func (m *memory) GetDecompressBytes(packed []byte, _ kgo.CompressionCodecType) []byte {
-	class := bits.Len(uint(unpacked * len(packed)))
-	if class >= len(m.bytes) {
-		return nil
+// GetDecompressBytes returns room for a batch, mostly. One in snappy says first how large it is.
+func (m *memory) GetDecompressBytes(packed []byte, codec kgo.CompressionCodecType) []byte {
+	size := uint64(unpacked * len(packed))
+	if codec == kgo.CodecSnappy && !bytes.HasPrefix(packed, xerial) {
+		size, _ = binary.Uvarint(packed)
 	}
+	if size > batchMaxBytes {
+		return nil // What it says of itself need not be so.
+	}
+	class := bits.Len64(max(size, 1) - 1)
 	if b, ok := m.bytes[class].Get().(*[]byte); ok {
 		return *b
 	}
 	return make([]byte, 0, 1<<class)
 }
+
+// xerial is how a batch begins that Java's old snappy library packed.
+var xerial = []byte{130, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
 
 // PutDecompressBytes takes it back.
 func (m *memory) PutDecompressBytes(b []byte) {

@@ -1,7 +1,9 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -94,6 +96,28 @@ func wait(t *testing.T, what string, ask func() bool) {
 	for began := time.Now(); !ask(); time.Sleep(5 * time.Millisecond) {
 		if time.Since(began) > 2*time.Minute {
 			t.Fatalf("not %s after two minutes", what)
+		}
+	}
+}
+
+// TestRoomForABatch asks for room as the client does, before it looks at what a batch says of itself.
+func TestRoomForABatch(t *testing.T) {
+	var m memory
+	for _, tt := range []struct {
+		name   string
+		packed []byte
+		codec  kgo.CompressionCodecType
+		want   int
+	}{
+		{"snappy says how large it is", binary.AppendUvarint(nil, 5_000), kgo.CodecSnappy, 8_192},
+		{"just as large", binary.AppendUvarint(nil, 8_192), kgo.CodecSnappy, 8_192},
+		{"larger than anything may be", binary.AppendUvarint(nil, 1<<40), kgo.CodecSnappy, 0},
+		{"snappy that says nothing", []byte{255, 255}, kgo.CodecSnappy, 1},
+		{"Java's own framing", append(bytes.Clone(xerial), make([]byte, 1_016)...), kgo.CodecSnappy, 4_096},
+		{"another codec", make([]byte, 1_024), kgo.CodecZstd, 4_096},
+	} {
+		if got := cap(m.GetDecompressBytes(tt.packed, tt.codec)); got != tt.want {
+			t.Errorf("%s: room for %d bytes, want %d", tt.name, got, tt.want)
 		}
 	}
 }

@@ -15,8 +15,7 @@ import (
 // publisher makes the records of one transaction out of memory that the next one uses again: the client owns a record
 // until its promise is kept, and all promises are kept before a transaction ends.
 type publisher struct {
-	text    []byte         // Keys, states and progress lie in it.
-	values  []byte         // The values of circuits, which the store keeps.
+	text    []byte         // Keys, values, states and progress lie in it.
 	chunks  [][]kgo.Record // Records lie in them, so that pointers to them stay good.
 	used    int
 	limits  topicSettings // What the topics take, as the session knows it.
@@ -28,8 +27,6 @@ type publisher struct {
 const (
 	chunkSize    = 1024
 	textKeptMost = 32 << 20
-	valuesSize   = 256 << 10 // Values that are made together share one piece of memory,
-	valueRoom    = 2 << 10   // and few are so large that it has to grow.
 )
 
 // reset begins a transaction.
@@ -42,7 +39,7 @@ func (b *publisher) reset() {
 }
 
 // discard leaves the memory to a client that may still hold records of a transaction that never ended.
-func (b *publisher) discard() { b.text, b.values, b.chunks, b.used = nil, nil, nil, 0 }
+func (b *publisher) discard() { b.text, b.chunks, b.used = nil, nil, 0 }
 
 // err returns why a record was not written, or nil.
 func (b *publisher) err() error {
@@ -71,14 +68,11 @@ func (b *publisher) keep(text string) []byte {
 	return b.since(from)
 }
 
-// value writes a circuit's value where it may stay: the store takes it over once the transaction is committed.
+// value writes a circuit's value into the transaction's memory.
 func (b *publisher) value(v processor.Value) []byte {
-	if cap(b.values)-len(b.values) < valueRoom {
-		b.values = make([]byte, 0, valuesSize)
-	}
-	from := len(b.values)
-	b.values = v.Append(b.values)
-	return b.values[from:len(b.values):len(b.values)]
+	from := len(b.text)
+	b.text = v.Append(b.text)
+	return b.since(from)
 }
 
 // since returns what was appended to the text from a place on.
