@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -14,10 +15,16 @@ import (
 const feedSize = 7
 
 // Audit audits a log as `fusebox audit` does, from its first record on, and returns a report for each partition.
-func Audit(l *Log) ([]audit.Report, error) {
+func Audit(l *Log) ([]audit.Report, error) { return l.audits(nil) }
+
+// AuditFrom audits a log from somewhere on, in each partition where some record was published, with some of the inputs
+// before it.
+func AuditFrom(l *Log, rng *rand.Rand) ([]audit.Report, error) { return l.audits(rng) }
+
+func (l *Log) audits(rng *rand.Rand) ([]audit.Report, error) {
 	var reports []audit.Report
 	for id := range l.Partitions {
-		a, err := l.audit(id)
+		a, err := l.audit(id, rng)
 		if err != nil {
 			return nil, err
 		}
@@ -26,17 +33,30 @@ func Audit(l *Log) ([]audit.Report, error) {
 	return reports, nil
 }
 
-func (l *Log) audit(id int32) (audit.Report, error) {
+func (l *Log) audit(id int32, rng *rand.Rand) (audit.Report, error) {
 	switches, published, err := l.published(id)
 	if err != nil {
 		return audit.Report{}, err
 	}
-	a := audit.New(audit.Config{
-		Site: l.site(id), Switches: switches, Policies: l.Policies[0], Whole: true,
+	config := audit.Config{
+		Site: l.site(id), Switches: switches, Policies: l.Policies[0], Whole: rng == nil,
 		End: schemas.Inputs{Outcomes: math.MaxInt64, Signals: math.MaxInt64},
-	})
+	}
+	if rng != nil && len(published) > 0 {
+		published = published[rng.IntN(len(published)):]
+		first, err := schemas.DecodeState(published[0].Value)
+		if err != nil {
+			return audit.Report{}, err
+		}
+		config.From = schemas.Inputs{
+			Outcomes: max(0, first.Inputs.Outcomes-1-rng.Int64N(40)),
+			Signals:  max(0, first.Inputs.Signals-1-rng.Int64N(10)),
+		}
+	}
+	a := audit.New(config)
 	feeds := map[audit.Feed][]audit.Record{
-		audit.Outcomes: plain(of(l.Outcomes, id)), audit.Signals: plain(of(l.Signals, id)),
+		audit.Outcomes: from(plain(of(l.Outcomes, id)), config.From.Outcomes),
+		audit.Signals:  from(plain(of(l.Signals, id)), config.From.Signals),
 	}
 	for {
 		switch feed := a.Run(); feed {
@@ -59,6 +79,14 @@ func (l *Log) audit(id int32) (audit.Report, error) {
 			feeds[feed] = records[n:]
 		}
 	}
+}
+
+// from returns the records from an offset on.
+func from(records []audit.Record, offset int64) []audit.Record {
+	for len(records) > 0 && records[0].Offset < offset {
+		records = records[1:]
+	}
+	return records
 }
 
 // published returns the switches and the state records of a partition of the transitions.

@@ -172,7 +172,7 @@ func (a *Audit) handle(h *Handled) {
 		a.begin(h.Circuit, t)
 	}
 	result := a.core.Step(h.At, h.Input)
-	t.note(h, &result)
+	a.note(t, h, &result)
 	for _, state := range result.States {
 		switch {
 		case !t.followed:

@@ -19,11 +19,15 @@ func (a *Audit) compare() {
 			continue
 		}
 		made, any := a.takeMade(p)
-		if !any {
+		switch {
+		case any:
+			a.judge(p, &made)
+		case t.repeats:
+			a.tally.gap(Repeats, *p)
+			a.readopt(p, t)
+		default:
 			a.differs(p, nil)
-			continue
 		}
-		a.judge(p, &made)
 	}
 	for i := range a.made {
 		a.missing(&a.made[i])
@@ -86,6 +90,10 @@ func (a *Audit) judge(p *published, made *schemas.State) {
 	case len(fields) == 0:
 		a.tally.report.Same++
 		t.suspect = false
+		t.repeats = t.repeats && p.ChangedAt.Before(a.core.Clock())
+	case t.repeats && mayRepeat(&p.State, made, fields):
+		a.tally.gap(Repeats, *p)
+		a.readopt(p, t)
 	case t.clamped || a.core.Clock().Before(a.clamped):
 		a.tally.gap(ClampedClock, *p)
 		a.readopt(p, t)
@@ -106,6 +114,17 @@ func (a *Audit) readopt(p *published, t *track) {
 // onlyAttempt tells whether records differ in nothing but what follows from when the circuit last recovered.
 func onlyAttempt(fields []Field) bool {
 	return !slices.ContainsFunc(fields, func(f Field) bool { return f.Name != "attempt" && f.Name != "retry_at" })
+}
+
+// mayRepeat tells whether records may differ because something that was counted in one of them was told apart or
+// dropped in the other as it had come before: the cause or the degradation counts otherwise, or what the circuit did
+// before shows in the rest.
+func mayRepeat(published, made *schemas.State, fields []Field) bool {
+	counts := func(a, b *schemas.Cause) bool {
+		return (a == nil) != (b == nil) || a != nil && (a.NotCounted != b.NotCounted || a.Throughput != b.Throughput)
+	}
+	return counts(published.Cause, made.Cause) || counts(published.Degraded, made.Degraded) ||
+		slices.ContainsFunc(fields, func(f Field) bool { return f.Name == "sequence" || f.Name == "probe" })
 }
 
 // differences returns the fields in which two records differ, by their names on the wire.

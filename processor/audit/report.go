@@ -60,6 +60,7 @@ const (
 	Deleted      Reason = "deleted"       // Retention deleted the inputs, or they lie before the range.
 	NoPolicy     Reason = "no_policy"     // The policies in force are not at hand.
 	ClampedClock Reason = "clamped_clock" // A timestamp in the future was clamped to a wall clock.
+	Repeats      Reason = "repeats"       // An outcome may repeat one of before the range.
 	Recovery     Reason = "recovery"      // When the circuit recovered before the range is not known.
 	Crowded      Reason = "crowded"       // More circuits than are kept in memory.
 )

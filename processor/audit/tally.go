@@ -75,7 +75,7 @@ func (a *Audit) differs(p *published, fields []Field) {
 	}
 	d := Difference{
 		Offset: p.offset, Circuit: p.Circuit, Sequence: p.Sequence, What: Differs, Fields: fields, Trigger: p.Trigger,
-		Inputs: p.Inputs, Why: a.why(p, fields, t),
+		Inputs: p.Inputs, Why: why(fields),
 	}
 	if fields == nil {
 		d.What = Extra
@@ -90,11 +90,16 @@ func (a *Audit) missing(made *schemas.State) {
 	if len(a.group) > 0 {
 		before = a.group[0].offset
 	}
+	if t.repeats {
+		a.tally.gap(Repeats)
+		t.followed = false
+		return
+	}
 	if t.suspect {
 		a.tally.goesOn(t.told, before)
 		return
 	}
-	why := t.why()
+	why := ""
 	if made.Sequence == 1 {
 		why = "circuits beyond FUSEBOX_MAX_CIRCUITS do not become known, and nothing else on the log says so"
 	}
@@ -104,8 +109,8 @@ func (a *Audit) missing(made *schemas.State) {
 	})
 }
 
-// why tells why a published record may differ.
-func (a *Audit) why(p *published, fields []Field, t *track) string {
+// why tells why a published record may differ, where the fields in which it does say so.
+func why(fields []Field) string {
 	for _, f := range fields {
 		switch f.Name {
 		case "policy_version":
@@ -113,13 +118,6 @@ func (a *Audit) why(p *published, fields []Field, t *track) string {
 		case "clamped":
 			return "whether a timestamp was clamped does not go with the timestamps on the log"
 		}
-	}
-	return t.why()
-}
-
-func (t *track) why() string {
-	if t.repeats {
-		return "an outcome may repeat one of before the range: those ids are not known"
 	}
 	return ""
 }

@@ -18,7 +18,7 @@ type track struct {
 	suspect  bool // The last record that was compared differed.
 	clamped  bool // A timestamp was clamped since its last change.
 	ids      int  // Outcomes with ids that were seen.
-	repeats  bool // Ids of before may be missing, and something with an id was seen.
+	repeats  bool // Since its last change, something came that may repeat what came before the range.
 	told     int  // The number of the difference that was told last.
 }
 
@@ -41,14 +41,22 @@ func (a *Audit) track(circuit string) *track {
 	return t
 }
 
-// idsKept is how many ids a circuit remembers.
-const idsKept = 64
+// idsKept is after how many ids a circuit remembers none of before: it remembers 64, and which of those came anew it
+// has to know as well.
+const idsKept = 2 * 64
+
+// early is up to how many records after the beginning one that was forwarded may repeat one of before.
+const early = 10_000
 
 // note takes down what a record did to a circuit.
-func (t *track) note(h *Handled, result *processor.Result) {
-	if o := h.Input.Outcome; o != nil && o.ID != "" && result.Why != processor.Duplicate {
+func (a *Audit) note(t *track, h *Handled, result *processor.Result) {
+	o := h.Input.Outcome
+	if o != nil && o.ID != "" && result.Why != processor.Duplicate {
 		t.ids++
-		t.repeats = !t.born && t.ids < idsKept
+		t.repeats = t.repeats || !t.born && t.ids < idsKept
+	}
+	if h.From != nil && !a.config.Whole && a.handled < early {
+		t.repeats = true
 	}
 	if result.Moves > 0 {
 		t.clamped = false
@@ -96,7 +104,7 @@ func (a *Audit) adopt(p *published) bool {
 	}
 	a.core.Adopt(&p.State)
 	t := a.track(p.Circuit)
-	t.born, t.clamped, t.suspect = false, false, false
+	t.born, t.clamped, t.suspect, t.repeats = false, false, false, false
 	t.recovers = p.Attempt == 0 || breaker.Recovers(&p.State)
 	a.follow(t)
 	return true

@@ -55,6 +55,16 @@ func (s *simulation) judge() {
 // judgeAltered looks whether an audit finds what was altered: three times one published record.
 func (s *simulation) judgeAltered(l *oracle.Log) {
 	rng := s.rng(300)
+	reports, err := oracle.AuditFrom(l, rng)
+	for _, report := range reports {
+		s.tally.add("records audited from somewhere on", int(report.Same))
+		for _, d := range report.Differences {
+			s.t.Errorf("an audit from somewhere on finds %+v", d)
+		}
+	}
+	if err != nil {
+		s.t.Error(err)
+	}
 	for range 3 {
 		altered, record, how := oracle.Altered(l, rng)
 		if err := oracle.Found(altered, record, how); err != nil {
