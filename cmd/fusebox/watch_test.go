@@ -16,7 +16,10 @@ func watched(states ...schemas.State) string {
 	var out strings.Builder
 	w := newWatcher(&out, "", false)
 	for i := range states {
-		states[i].Circuit, states[i].Policy, states[i].Sequence = "c", "p", int64(i+2)
+		states[i].Circuit, states[i].Sequence = "c", int64(i+2)
+		if !states[i].IsShadow {
+			states[i].Policy = "p"
+		}
 		value := schemas.AppendState(nil, &states[i])
 		_ = w.show(&kgo.Record{Value: value, Timestamp: noon.Add(10 * time.Minute)}) // A builder takes all.
 	}
@@ -133,5 +136,41 @@ func TestReflow(t *testing.T) {
 	want := "One two three four\nfive. six\n\n  item  of two words\n  b     c\nend"
 	if got := reflow(text, 20); got != want {
 		t.Errorf("reflow = %q, want %q", got, want)
+	}
+}
+
+// TestWatchTellsShadows tells what a shadow would have done in words of its own, once, and never as the circuit's.
+func TestWatchTellsShadows(t *testing.T) {
+	cause := &schemas.Cause{
+		Rule: "two", Type: "consecutive", Kind: "transport_failure", Observed: 2, Threshold: 2, At: noon,
+		ByKind: map[string]int64{"transport_failure": 2}, Weights: map[string]float64{"transport_failure": 2},
+	}
+	well := schemas.State{Born: noon.Add(-time.Hour)}
+	begun, open, back, gone := well, well, well, well
+	begun.Shadow = &schemas.Shadow{Policy: "careful", Since: noon.Add(-time.Minute)}
+	open.Shadow = &schemas.Shadow{
+		Policy: "careful", State: schemas.Open, Epoch: 1, Since: noon, Trips: 1, Cause: cause,
+	}
+	back.Shadow = &schemas.Shadow{Policy: "careful", Epoch: 2, Since: noon.Add(time.Minute), Trips: 1}
+	own := schemas.State{
+		IsShadow: true, Policy: "careful", State: schemas.Open, Epoch: 1, ChangedAt: noon, Cause: cause,
+	}
+	probed, closed := own, own
+	probed.State, probed.ChangedAt = schemas.HalfOpen, noon.Add(time.Minute)
+	closed.State, closed.ChangedAt, closed.Cause, closed.Epoch = schemas.Closed, noon.Add(time.Minute), nil, 2
+	tripped := back
+	tripped.State, tripped.Epoch, tripped.ChangedAt, tripped.Cause = schemas.Open, 1, noon.Add(2*time.Minute), cause
+	why := "two: 2 outcomes in a row failed (threshold 2), all transport_failure (2)\n"
+	want := local(10*time.Minute) + "  c  careful judges beside from here on  epoch 0\n" +
+		local(0) + "  c  shadow careful would be open: " + why +
+		local(time.Minute) + "  c  shadow careful would be closed\n" +
+		local(10*time.Minute) + "  c  no policy judges beside any more, careful did  epoch 0\n" +
+		local(2*time.Minute) + "  c  closed -> open  epoch 1: " + why
+	got := watched(well, begun, open, own, back, probed, closed, gone, tripped)
+	if _, rest, _ := strings.Cut(got, "\n"); rest != want {
+		t.Errorf("watch printed\n%swant after the first line\n%s", got, want)
+	}
+	if got, want := watched(open, own), local(0)+"  c  shadow careful would be open: "+why; got != want {
+		t.Errorf("watch from the middle on printed\n%swant\n%s", got, want)
 	}
 }

@@ -162,3 +162,34 @@ func (w *world) statesNow() map[string]schemas.State {
 	}
 	return states
 }
+
+// TestShadowIsNobodysTrip counts what a shadow would have done under enforced="false" and nowhere else.
+func TestShadowIsNobodysTrip(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		w.policies = policies(t, policyText+
+			"- {name: careful, shadows: quick, rules: [{name: two, type: consecutive, threshold: 2}]}\n")
+		r := w.start(nil, nil)
+		w.ready(r)
+		const circuit, bad = "case:route:v1", schemas.MissingEvidence
+		w.Produce(t, outcome(circuit, bad, "a"), outcome(circuit, bad, "b"), outcome(circuit, bad, "c"))
+		st := w.await(circuit, func(st schemas.State) bool { return st.Shadow != nil && st.Shadow.Trips == 1 })
+		if st.State != schemas.Closed || st.Policy != "quick" || st.Sequence != 2 {
+			t.Errorf("the circuit's state is %+v, want it closed, by its second record", st)
+		}
+		m := r.metrics
+		if got := value(t, m.trips.WithLabelValues(circuit, "two", "false")); got != 1 {
+			t.Errorf("fusebox_trips_total of the shadow = %v, want 1", got)
+		}
+		moved := value(t, m.transitions.WithLabelValues(circuit, "closed", "open"))
+		if open := value(t, m.state.WithLabelValues(circuit, "open")); open != 0 || moved != 0 {
+			t.Errorf("the metrics have the circuit open: %v, after %v transitions", open, moved)
+		}
+		w.Produce(t, outcome(circuit, bad, "d"))
+		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.Open })
+		if got := value(t, m.trips.WithLabelValues(circuit, "failure-ratio", "true")); got != 1 {
+			t.Errorf("fusebox_trips_total of the circuit = %v, want 1", got)
+		}
+		w.end(r)
+		w.check()
+	})
+}
