@@ -14,10 +14,10 @@ import (
 func newPolicyCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "policy",
-		Short:   "Check, test, explain and compare policy files",
+		Short:   "Check, test, explain, compare and propose policy files",
 		Example: "  fusebox policy check policies.yaml",
 	}, newPolicyCheckCommand(), newPolicyTestCommand(), newPolicyExplainCommand(), newPolicyDiffCommand(),
-		newPolicySchemaCommand())
+		newPolicySchemaCommand(), newPolicySuggestCommand())
 }
 
 // policies returns the policies that the configuration names: those of the policy file, or the built-in ones.

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fusebox-project/fusebox/processor/backtest"
+	"github.com/fusebox-project/fusebox/processor/suggest"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+func newPolicySuggestCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "suggest [FILE...]",
+		Short: "Propose thresholds from outcomes that were recorded while all was well",
+		Long: `Proposes ratio rules for each route of each use case from recorded outcomes of a healthy stretch, and
+prints them as a policy file. Comments in it say what they come from: a table of the windows that were weighed, with the
+least threshold of each that trips on nothing recorded, and by chance as rarely as --false-trips asks for, and how soon
+each would notice that half of the good answers go bad, or all.
+
+Rules are proposed for failures, and for policy rejections, which are neutral by themselves. Kinds have the roles that
+they have by default. --truth names a CSV file of stretches known to be bad, as for 'fusebox backtest': they are left
+out of what is healthy, and what misses the fewest of them is proposed.
+
+` + recordedHelp + `
+
+Exit status 3 if nothing can be proposed, as nothing could be told apart from what was recorded.`,
+		Example: `  fusebox policy suggest monday.jsonl > suggested.yaml
+  fusebox policy suggest --truth incidents.csv week.jsonl.gz
+  fusebox policy suggest --from-topic --since 24h`,
+	}
+	recorded := addRecordedFlags(cmd)
+	truthFile := cmd.Flags().String("truth", "", "a CSV `file` of stretches known to be bad")
+	falseTrips := cmd.Flags().Float64("false-trips", 1e-5, "the greatest `chance` of a false trip, a window")
+	asJSON := addJSONFlag(cmd)
+	_ = cmd.MarkFlagFilename("truth", "csv")
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		if math.IsNaN(*falseTrips) || *falseTrips < 1e-12 || *falseTrips > 0.1 {
+			return usageErrorf("--false-trips %v: want a chance from 1e-12 to 0.1, such as 0.00001", *falseTrips)
+		}
+		truth, err := readTruth(*truthFile)
+		if err != nil {
+			return err
+		}
+		input, err := recorded.open(cmd, files)
+		if err != nil {
+			return err
+		}
+		proposal, err := propose(cmd, input, truth, *falseTrips)
+		if err != nil {
+			return err
+		}
+		return printProposal(cmd.OutOrStdout(), &proposal, *asJSON)
+	}
+	return cmd
+}
+
+// propose reads what was recorded and weighs it.
+func propose(cmd *cobra.Command, input *recorded, truth []backtest.Bad, falseTrips float64) (suggest.Proposal, error) {
+	var recording suggest.Recording
+	for o, err := range input.outcomes(cmd.Context()) {
+		if err == nil {
+			err = recording.Add(o, isKnownBad(truth, o))
+		}
+		if err != nil {
+			return suggest.Proposal{}, err
+		}
+	}
+	if err := input.summary(); err != nil {
+		return suggest.Proposal{}, err
+	}
+	return recording.Propose(falseTrips)
+}
+
+// isKnownBad tells whether an outcome lies in a stretch that is known to be bad.
+func isKnownBad(truth []backtest.Bad, o *schemas.Outcome) bool {
+	return slices.ContainsFunc(truth, func(b backtest.Bad) bool {
+		return b.Circuit == o.Circuit && !o.Time.Before(b.From) && (b.To == time.Time{} || o.Time.Before(b.To))
+	})
+}
+
+func printProposal(w io.Writer, p *suggest.Proposal, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = writeJSON(w, p)
+	} else {
+		_, err = io.WriteString(w, p.Policy)
+	}
+	if err == nil && p.Rules() == 0 {
+		return foundProblems()
+	}
+	return err
+}

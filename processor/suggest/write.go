@@ -1,0 +1,306 @@
+package suggest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/backtest"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// write writes the policy file: what is proposed as policies, all that it comes from as comments.
+func (p *Proposal) write(r *Recording) (string, error) {
+	rules := p.rules()
+	policies, err := breaker.Read("proposal", []byte(rules))
+	if err != nil {
+		return "", fmt.Errorf("the proposal is no policy file: %w", err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Proposed from %s outcomes, %s to %s, by fusebox policy suggest.\n", thousands(p.Healthy),
+		p.From.UTC().Format(time.RFC3339), p.To.UTC().Format(time.RFC3339))
+	if p.Healthy < p.Outcomes {
+		fmt.Fprintf(&b, "# Another %s lie in stretches that are known to be bad.\n", thousands(p.Outcomes-p.Healthy))
+	}
+	fmt.Fprintf(&b, preface, thousands(int(math.Round(1/p.FalseTrips))), drills)
+	b.WriteString(r.replay(policies))
+	for line := range strings.Lines(rules) {
+		if name, ok := strings.CutPrefix(line, groupMark); ok {
+			i, _ := strconv.Atoi(strings.TrimSpace(name))
+			p.Groups[i].explain(&b)
+			continue
+		}
+		b.WriteString(line)
+	}
+	return b.String(), nil
+}
+
+const preface = `# It holds for times like those: where they do not show all kinds of work, thresholds are too tight.
+#
+# The tables show what was weighed: for each window of the last outcomes the least threshold that trips in no healthy
+# window, by chance in one of %s at most (each outcome ends a window), and at no loss of less than a third of
+# the good answers. "half" and "all go bad" tell after how many outcomes it would notice, in 5 and in 9 cases of 10,
+# that from some moment on half of the good answers go bad, or all; tried at %d moments of the recording.
+# * is what is proposed.
+#
+`
+
+// groupMark begins a line that stands for the explanation of a group.
+const groupMark = "# group "
+
+// rules writes the policies alone, with a mark where each group is to be explained.
+func (p *Proposal) rules() string {
+	var b strings.Builder
+	b.WriteString("version: 1\n")
+	if p.Rules() == 0 {
+		b.WriteString("policies: [] # Nothing is proposed.\n")
+	} else {
+		b.WriteString("policies:\n")
+	}
+	for i := range p.Groups {
+		g := &p.Groups[i]
+		fmt.Fprintf(&b, "%s%d\n", groupMark, i)
+		if g.rules() == 0 {
+			continue
+		}
+		patterns := make([]string, len(g.Match))
+		for i, m := range g.Match {
+			patterns[i] = quoted(m)
+		}
+		fmt.Fprintf(&b, "- name: %s\n  match: [%s]\n  rules:\n", quoted(g.Name), strings.Join(patterns, ", "))
+		for _, s := range g.Signals {
+			kinds := ""
+			if s.Kind != "" {
+				kinds = fmt.Sprintf("kinds: [%s], ", s.Kind)
+			}
+			for _, proposed := range s.Proposed {
+				c := &s.Candidates[proposed.Candidate]
+				fmt.Fprintf(&b, "  - {name: %s, type: ratio, %sthreshold: %s, last: %d}\n", proposed.Rule, kinds,
+					decimal(c.Threshold), c.Last)
+			}
+		}
+	}
+	return b.String()
+}
+
+// replay runs the recording through what is proposed and tells in a comment what that does.
+func (r *Recording) replay(policies *breaker.Policies) string {
+	run := backtest.New(policies, backtest.Options{})
+	trips, found, stretches := 0, 0, 0
+	for name, marks := range r.circuits {
+		within, hit := false, false
+		for _, m := range marks {
+			step := run.Step(&schemas.Outcome{
+				Circuit: name, Kind: kindOf[m.is], Count: 1, Time: time.UnixMilli(m.at).UTC(),
+			})
+			if m.bad && !within {
+				stretches, hit = stretches+1, false
+			}
+			within = m.bad
+			switch {
+			case m.bad && !hit && (step.Trip != nil || step.Phase != schemas.Closed):
+				hit = true
+				found++
+			case !m.bad && step.Trip != nil && step.Trip.Rule != breaker.ProbeFailed:
+				trips++
+			}
+		}
+	}
+	text := fmt.Sprintf("# Run over the recording it trips %s outside bad stretches", times(trips))
+	if stretches > 0 {
+		text += fmt.Sprintf(", and finds %d of %d of those", found, stretches)
+	}
+	return text + ".\n"
+}
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// explain writes what the rules of a group come from.
+func (g *Group) explain(b *strings.Builder) {
+	fmt.Fprintf(b, "\n# %s", oneLine(g.Name))
+	if len(g.Circuits) > 1 {
+		fmt.Fprintf(b, ", %d circuits, by the one with most that is bad", len(g.Circuits))
+	}
+	b.WriteString("\n")
+	for i := range g.Signals {
+		s := &g.Signals[i]
+		for _, line := range s.words() {
+			fmt.Fprintf(b, "# %s\n", line)
+		}
+		s.table(b)
+	}
+}
+
+// words tells what is proposed for a signal, and why.
+func (s *Signal) words() []string {
+	if len(s.Candidates) == 0 {
+		return []string{fmt.Sprintf("%s: no rule. %s outcomes are too few; %d of one circuit are the least.", s.Name,
+			thousands(s.Seen), fewInPart)}
+	}
+	lines := []string{fmt.Sprintf("%s: %s of %s outcomes, %s.", s.Name, thousands(s.Bad), thousands(s.Seen),
+		s.Level.words())}
+	if len(s.Proposed) == 0 {
+		return append(lines, "No rule: so many were bad while all was well, or so few were recorded, that nothing can "+
+			"be told apart", "from that. A longer stretch may help, or a greater --false-trips.")
+	}
+	for _, p := range s.Proposed {
+		lines = append(lines, s.Candidates[p.Candidate].words(p.Rule, p.Rule == s.Name)...)
+	}
+	if len(s.Proposed) == 1 && s.Proposed[0].Rule != s.Name {
+		lines = append(lines, "That half of the good answers go bad shows in no window that would not trip by "+
+			"chance too.")
+	}
+	return lines
+}
+
+// words tells why the candidate is proposed as a rule: for half of the good answers, or for all.
+func (c *Candidate) words(rule string, half bool) []string {
+	why := "the first to notice that all good answers go bad"
+	if half {
+		why = "the first to notice that half of the good answers go bad"
+	}
+	streaks := ""
+	if c.Streaks > 1.05 {
+		streaks = fmt.Sprintf(", and bad ones come in streaks (%.1f tell as much as one)", c.Streaks)
+	}
+	lines := []string{
+		fmt.Sprintf("%s: %d of the last %d, %s.", rule, c.Matching, c.Last, why),
+		fmt.Sprintf("  The worst healthy window had %d. As far as the recording can tell, up to %s may be bad while "+
+			"all", c.Highest, percent(c.Upper)),
+		fmt.Sprintf("  is well%s: then by chance %s windows has %d.", streaks, rarely(c.Chance), c.Matching),
+	}
+	switch t := c.Truth; {
+	case t == nil:
+	case t.Missed == t.Stretches:
+		lines = append(lines, fmt.Sprintf("  It finds none of the stretches known to be bad, %d.", t.Stretches))
+	default:
+		lines = append(lines, fmt.Sprintf("  It finds %d of the stretches known to be bad, %d, within %d outcomes.",
+			t.Stretches-t.Missed, t.Stretches, t.Slowest))
+	}
+	return lines
+}
+
+func (l *Level) words() string {
+	words := percent(l.Share)
+	if !l.Steady {
+		words += fmt.Sprintf(", and not evenly: more than chance explains. It goes by the worst fifth, %s",
+			percent(l.Worst))
+	}
+	return words
+}
+
+// table writes the candidates, the one that is proposed with a star.
+func (s *Signal) table(b *strings.Builder) {
+	if len(s.Candidates) == 0 {
+		return
+	}
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	head := "last\tthreshold\tof them\thealthy worst\ttrips by chance\thalf go bad\tall go bad\t"
+	if s.Candidates[0].Truth != nil {
+		head += "bad stretches\t"
+	}
+	fmt.Fprintln(w, head)
+	for i := range s.Candidates {
+		fmt.Fprintln(w, s.Candidates[i].row())
+	}
+	w.Flush()
+	i := -1
+	for line := range strings.Lines(text.String()) {
+		mark := " "
+		if slices.ContainsFunc(s.Proposed, func(p Proposed) bool { return p.Candidate == i }) {
+			mark = "*"
+		}
+		fmt.Fprintf(b, "# %s%s\n", mark, strings.TrimRight(line, " \n"))
+		i++
+	}
+}
+
+func (c *Candidate) row() string {
+	threshold, matching := decimal(c.Threshold), strconv.Itoa(c.Matching)
+	if c.Matching > c.Last {
+		threshold, matching = "none", "-"
+	}
+	row := fmt.Sprintf("%d\t%s\t%s\t%d\t%s\t%s\t%s\t", c.Last, threshold, matching, c.Highest, rarely(c.Chance),
+		c.Half.words(), c.All.words())
+	if c.Truth != nil {
+		row += c.Truth.words() + "\t"
+	}
+	return row
+}
+
+func (f *Found) words() string {
+	switch {
+	case f.Missed == f.Stretches:
+		return "missed"
+	case f.Missed == 0:
+		return fmt.Sprintf("within %d", f.Slowest)
+	}
+	return fmt.Sprintf("%d missed, within %d", f.Missed, f.Slowest)
+}
+
+func (d Delay) words() string {
+	word := func(n int) string {
+		if n == never {
+			return "never"
+		}
+		return strconv.Itoa(n)
+	}
+	return word(d.Five) + " / " + word(d.Nine)
+}
+
+// rarely writes a small chance.
+func rarely(chance float64) string {
+	switch {
+	case chance == 0:
+		return "-"
+	case chance < 1e-9:
+		return "< 1 in 10^9"
+	}
+	digits := math.Pow(10, math.Floor(math.Log10(1/chance))-1)
+	return "1 in " + thousands(int(math.Round(1/chance/digits)*digits))
+}
+
+func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 1, 64) + " %" }
+
+// decimal writes a number with at most three decimals.
+func decimal(n float64) string {
+	return strconv.FormatFloat(math.Round(n*1000)/1000, 'f', -1, 64)
+}
+
+// thousands writes a whole number as it is read.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// quoted writes a text so that YAML reads it as it is.
+func quoted(text string) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text) // A text always can.
+	return strings.TrimSpace(b.String())
+}
+
+// oneLine writes a name so that it can stand in a comment.
+func oneLine(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(name, "\u2028", " "), "\u2029", " ")
+}
