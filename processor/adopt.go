@@ -10,6 +10,7 @@ import (
 // Adopt makes a circuit what a published record says that tells of a change, at the partition's clock. A change leaves
 // a circuit empty, so that is all of it but the ids of its newest outcomes: where the circuit is in memory they stay as
 // they are, else there are none. An audit begins with it in the middle of a log.
+// Its shadow is not empty then: see Hear.
 func (p *Partition) Adopt(s *schemas.State) {
 	if p.slot(s.Circuit) == nil {
 		p.create(s.Circuit)
@@ -19,6 +20,21 @@ func (p *Partition) Adopt(s *schemas.State) {
 	c.breaker = breaker.Published(s)
 	c.counts, c.notCounted = breaker.NewCounts(c.policy), schemas.NotCounted{}
 	c.born, c.sequence, c.inputs, c.last = s.Born, s.Sequence, s.Inputs, p.clock
+	if c.unshown = false; c.shadow != nil {
+		c.shadow.told = s.Shadow
+	}
+}
+
+// Hear takes a published record's word for all that it says of its circuit's shadow, its own sequence with it. It does
+// so, and reports true, only where nothing else is known of the shadow: it was there when the circuit was adopted, and
+// judges nothing since.
+func (p *Partition) Hear(s *schemas.State) bool {
+	c := p.slot(s.Circuit)
+	if c == nil || s.Shadow == nil || c.shadow == nil || c.shadow.told == nil {
+		return false
+	}
+	c.sequence, c.inputs, c.shadow.told = s.Sequence, s.Inputs, s.Shadow
+	return true
 }
 
 // Drop takes a circuit out of memory, with what is not committed of it. Its next record begins a new life.

@@ -23,7 +23,7 @@ func (c *circuit) bindShadow(at time.Time) {
 
 // shadowRests tells whether nothing is lost if the circuit's shadow begins a new life at that time.
 func (c *circuit) shadowRests(at time.Time) bool {
-	return c.shadow == nil || c.shadow.idle(at, c.shadow.policy.IdleAfter)
+	return c.shadow == nil || c.shadow.told != nil || c.shadow.idle(at, c.shadow.policy.IdleAfter)
 }
 
 // renew begins a new life of the circuit. Its shadow has a life of its own, which goes on.
@@ -38,7 +38,7 @@ func (s *step) renew(under Regime) {
 // judgeAside lets the circuit's shadow judge an outcome, before the circuit does: so whatever is published of the
 // circuit shows it.
 func (s *step) judgeAside(stamp time.Time) {
-	if s.shadow == nil || s.in.Outcome == nil {
+	if s.shadow == nil || s.in.Outcome == nil || s.shadow.told != nil {
 		return
 	}
 	r := s.shadow.step(s.at, stamp, s.in)
@@ -60,6 +60,9 @@ func (s *step) tellShadow() {
 
 // summary returns what the circuit's record says of its shadow.
 func (s *Shadow) summary() *schemas.Shadow {
+	if s.told != nil {
+		return s.told
+	}
 	since := s.breaker.ChangedAt
 	if since.IsZero() {
 		since = s.born

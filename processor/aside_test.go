@@ -204,3 +204,28 @@ func TestSweepTakesTheShadowToo(t *testing.T) {
 		t.Errorf("after the sweep the circuit is %+v, shadow %+v", s, s.Shadow)
 	}
 }
+
+// TestShadowByHearsay adopts a circuit whose shadow is not known: that judges nothing and says what it was told, until
+// another one takes its place.
+func TestShadowByHearsay(t *testing.T) {
+	was := newRig(t, shadowed)
+	was.outcomes(0, schemas.InvalidContract, schemas.InvalidContract)
+	change := was.override(time.Second, schemas.Reset, 0).States[0]
+	r := newRig(t, shadowed)
+	r.Advance(t0.Add(time.Second))
+	r.Adopt(&change)
+	if got := r.outcomes(11*time.Second, schemas.Accepted); len(got.States)+len(got.Shadows) > 0 {
+		t.Errorf("a probe of a shadow that is not known did %+v", got)
+	}
+	told := was.outcomes(11*time.Second, schemas.Accepted).States[0]
+	if r.state(t, 11*time.Second).Shadow.State != schemas.Open || !r.Hear(&told) {
+		t.Errorf("before and after Hear the shadow is %+v", r.state(t, 11*time.Second).Shadow)
+	}
+	if s := r.state(t, 11*time.Second); s.Shadow.State != schemas.Closed || s.Sequence != told.Sequence {
+		t.Errorf("after Hear: %+v, shadow %+v", s, s.Shadow)
+	}
+	r.Reload(read(t, strings.Replace(shadowed, "careful", "bold", 1)), schemas.Inputs{})
+	if fresh := r.outcomes(12*time.Second, schemas.Accepted); len(fresh.States) != 1 || r.Hear(&told) {
+		t.Errorf("another shadow came with %+v, and is hearsay too", fresh.States)
+	}
+}

@@ -17,6 +17,7 @@ import (
 type Shadow struct {
 	circuit
 	trips int64
+	told  *schemas.Shadow // What was published of it, where nothing else is known: then it judges nothing.
 }
 
 // NewShadow returns a shadow of a circuit, closed and empty, that a policy of these judges from a time on.
