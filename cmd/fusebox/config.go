@@ -35,6 +35,7 @@ type config struct {
 	InstanceID string `env:"FUSEBOX_INSTANCE_ID"`
 
 	CommitInterval      time.Duration `env:"FUSEBOX_COMMIT_INTERVAL" envDefault:"200ms"`
+	Compression         string        `env:"FUSEBOX_COMPRESSION" envDefault:"none"`
 	Workers             int           `env:"FUSEBOX_WORKERS"`
 	MaxResidentCircuits int           `env:"FUSEBOX_MAX_RESIDENT_CIRCUITS" envDefault:"100000"`
 	MaxCircuits         int           `env:"FUSEBOX_MAX_CIRCUITS" envDefault:"1000000"`

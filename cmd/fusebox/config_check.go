@@ -75,6 +75,7 @@ func (c *config) check(environment map[string]string, known configError) configE
 	}
 	want(c.InstanceID != "" && !control.MatchString(c.InstanceID), "FUSEBOX_INSTANCE_ID")
 	want(c.CommitInterval >= time.Millisecond && c.CommitInterval <= time.Minute, "FUSEBOX_COMMIT_INTERVAL")
+	want(slices.Contains(compressions, c.Compression), "FUSEBOX_COMPRESSION")
 	want(c.Workers >= 1 && c.Workers <= 1024, "FUSEBOX_WORKERS")
 	want(c.MaxResidentCircuits >= 1, "FUSEBOX_MAX_RESIDENT_CIRCUITS")
 	want(c.MaxCircuits >= 1, "FUSEBOX_MAX_CIRCUITS")

@@ -32,6 +32,8 @@ var variables = map[string]variable{
 
 	"FUSEBOX_COMMIT_INTERVAL": {"longest time between commits; a change of state commits at once",
 		"a duration from 1ms to 1m, such as 200ms"},
+	"FUSEBOX_COMPRESSION": {"compression of what the processor publishes: " + strings.Join(compressions, ", "),
+		strings.Join(compressions, ", ")},
 	"FUSEBOX_WORKERS":               {"workers (default: the number of cores)", "a number from 1 to 1024"},
 	"FUSEBOX_MAX_RESIDENT_CIRCUITS": {"circuits kept in memory", positiveWords},
 	"FUSEBOX_MAX_CIRCUITS":          {"circuits known; outcomes of further ones are not counted", positiveWords},

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,6 +85,15 @@ func once(err error, instance string) error {
 	return fmt.Errorf("%w, %q; give each its own FUSEBOX_INSTANCE_ID", kafka.ErrTwice, instance)
 }
 
+// codecs are the compressions by name.
+var codecs = map[string]kgo.CompressionCodec{
+	"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "lz4": kgo.Lz4Compression(),
+	"snappy": kgo.SnappyCompression(), "zstd": kgo.ZstdCompression(),
+}
+
+// compressions are their names.
+var compressions = slices.Sorted(maps.Keys(codecs))
+
 // processor returns the configuration of the loop.
 func (c config) processor(policies *breaker.Policies, log *slog.Logger, metrics prometheus.Registerer) kafka.Config {
 	return kafka.Config{
@@ -90,7 +101,7 @@ func (c config) processor(policies *breaker.Policies, log *slog.Logger, metrics 
 		Version:  "fusebox " + thisBuild().Version,
 		Policies: policies, Workers: c.Workers, CommitInterval: c.CommitInterval, ShutdownTimeout: c.ShutdownTimeout,
 		MaxResident: c.MaxResidentCircuits, MaxCircuits: c.MaxCircuits, MetricsMaxCircuits: c.MetricsMaxCircuits,
-		DeadLetterPayload: c.DLQPayload, Logger: log, Metrics: metrics,
+		DeadLetterPayload: c.DLQPayload, Compression: codecs[c.Compression], Logger: log, Metrics: metrics,
 	}
 }
 

@@ -35,6 +35,8 @@ type Config struct {
 	MetricsMaxCircuits int           // Circuits with metric series of their own. Default: 1,000.
 	DeadLetterPayload  bool          // Dead letters carry what could not be read.
 
+	Compression kgo.CompressionCodec // Of what is published. Default: none.
+
 	Logger  *slog.Logger          // Default: slog.Default().
 	Metrics prometheus.Registerer // Default: a registry that nobody reads.
 }

@@ -118,6 +118,32 @@ func TestTripGoesAlone(t *testing.T) {
 	})
 }
 
+// TestCompression looks at how what is published is packed.
+func TestCompression(t *testing.T) {
+	for name, tt := range map[string]struct {
+		codec kgo.CompressionCodec
+		want  kgo.CompressionCodecType
+	}{"none": {want: kgo.CodecNone}, "snappy": {kgo.SnappyCompression(), kgo.CodecSnappy}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, 1, func(t *testing.T, w *world) {
+				r := w.start(func(c *Config) { c.Compression = tt.codec }, nil)
+				for i := range 50 {
+					w.Produce(t, outcome(fmt.Sprintf("case:route-%d:v1", i), schemas.Accepted, "a"))
+				}
+				w.ready(r)
+				w.caughtUp()
+				w.end(r)
+				w.check()
+				for _, r := range w.ReadCommitted(t, topics.Changelog) {
+					if got := kgo.CompressionCodecType(r.Attrs.CompressionType()); got != tt.want {
+						t.Errorf("%q in the changelog is packed by codec %d, want %d", r.Key, got, tt.want)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestLeaveBeforeJoining: who is stopped before anybody has joined the group leaves nothing behind, and says nothing.
 func TestLeaveBeforeJoining(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {

@@ -53,6 +53,7 @@ func (w *worker) open() error {
 		kgo.TransactionTimeout(transactionTimeout),
 		kgo.ConcurrentTransactionsBackoff(5*time.Millisecond),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchCompression(c.Compression, kgo.NoCompression()),
 		kgo.ProducerLinger(5*time.Millisecond),
 		kgo.ProducerBatchMaxBytesFn(w.publisher.limits.limit),
 		kgo.MaxBufferedRecords(maxBuffered),
