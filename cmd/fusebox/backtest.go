@@ -31,7 +31,7 @@ first outcome in it; one in which the circuit was open already is found at once.
 outside every stretch of its circuit. Exit status 3 if --max-delay or --max-false-trips is exceeded by --policy; a
 stretch that was missed exceeds every delay.`,
 		Example: `  fusebox backtest --policy policies.yaml recorded.jsonl
-  fusebox backtest --policy policies.yaml --compare builtin monday.jsonl.gz tuesday.jsonl.gz
+  fusebox backtest --policy policies.yaml --compare builtin --html report.html monday.jsonl.gz tuesday.jsonl.gz
   fusebox backtest --policy policies.yaml --truth incidents.csv --max-delay 2m --max-false-trips 0 recorded.jsonl
   fusebox backtest --from-topic --since 24h --json`,
 	}
@@ -43,6 +43,7 @@ stretch that was missed exceeds every delay.`,
 	flags.StringVar(&b.limits.delay, "max-delay", "",
 		"with --truth: the `most` that detection may take, outcomes such as 30 or a duration such as 2m")
 	flags.IntVar(&b.limits.falseTrips, "max-false-trips", 0, "with --truth: the most trips outside bad stretches")
+	flags.StringVar(&b.html, "html", "", "write a page with timelines to this `file`, too")
 	flags.BoolVar(&b.all, "all", false, "list every circuit and every trip")
 	b.recorded = addRecordedFlags(cmd)
 	asJSON := addJSONFlag(cmd)
@@ -50,6 +51,7 @@ stretch that was missed exceeds every delay.`,
 		_ = cmd.MarkFlagFilename(flag, "yaml", "yml")
 	}
 	_ = cmd.MarkFlagFilename("truth", "csv")
+	_ = cmd.MarkFlagFilename("html", "html")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		b.limits.countFalse = flags.Changed("max-false-trips")
 		b.asJSON = *asJSON
@@ -62,6 +64,7 @@ stretch that was missed exceeds every delay.`,
 type backtester struct {
 	policy, compare string
 	truthFile       string
+	html            string
 	limits          truthLimits
 	all, asJSON     bool
 	recorded        *recordedFlags
@@ -74,7 +77,11 @@ func (b *backtester) run(cmd *cobra.Command, files []string) error {
 	if err := b.prepare(); err != nil {
 		return err
 	}
-	var err error
+	page, err := createPage(b.html)
+	if err != nil {
+		return err
+	}
+	defer page.discard()
 	if b.input, err = b.recorded.open(cmd, files); err != nil {
 		return err
 	}
@@ -94,6 +101,9 @@ func (b *backtester) run(cmd *cobra.Command, files []string) error {
 		if err := s.finish(); err != nil {
 			return err
 		}
+	}
+	if err := page.write(b); err != nil {
+		return err
 	}
 	if err := b.print(cmd.OutOrStdout()); err != nil {
 		return err
@@ -122,7 +132,7 @@ func (b *backtester) prepare() error {
 		if err != nil {
 			return err
 		}
-		b.sides = append(b.sides, newBacktestSide(named, policies, c.MaxResidentCircuits, truth, false))
+		b.sides = append(b.sides, newBacktestSide(named, policies, c.MaxResidentCircuits, truth, b.html != ""))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func (p *backtestPrinter) compare(a, b *backtestSide) {
 	c := backtest.Compare(&a.report, &b.report)
 	ta, tb := a.report.Totals(), b.report.Totals()
 	p.line("\n%s", p.paint.bold(verdict(ta, tb)))
-	p.found(&c)
+	p.line("%s", found(&c))
 	p.table(totalRows(&ta, &tb), func(int) string { return "" })
 	order := differing(a, &c)
 	listed := order[:p.most(len(order), listedCircuits)]
@@ -79,20 +79,20 @@ func moreOrFewer(n int64, what string) string {
 }
 
 // found says how much earlier or later B finds what both find.
-func (p *backtestPrinter) found(c *backtest.Comparison) {
+func found(c *backtest.Comparison) string {
 	var outcomes, seconds []float64
 	for _, d := range c.Circuits {
 		for _, pair := range d.Pairs {
 			outcomes, seconds = append(outcomes, float64(pair.Outcomes)), append(seconds, pair.Seconds)
 		}
 	}
-	words := "no opening is in both"
+	words := "No opening is in both"
 	if n := len(outcomes); n > 0 {
-		words = fmt.Sprintf("of %s in both B is earlier at %d, later at %d, the same at %d; at the median %s",
+		words = fmt.Sprintf("Of %s in both B is earlier at %d, later at %d, the same at %d; at the median %s",
 			count(n, "opening", "openings"), c.Earlier, c.Later, c.Same,
 			shift(int64(median(outcomes)), median(seconds)))
 	}
-	p.line("%s; only A has %d, only B %d", words, c.OnlyA, c.OnlyB)
+	return fmt.Sprintf("%s; only A has %d, only B %d", words, c.OnlyA, c.OnlyB)
 }
 
 // shift says by how much B is later or earlier.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/fusebox-project/fusebox/processor/backtest"
-	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // What is listed without --all.
@@ -63,17 +62,9 @@ func (p *backtestPrinter) line(format string, args ...any) {
 // head says what was judged by what.
 func (p *backtestPrinter) head(sides []*backtestSide) {
 	t := sides[0].report.Totals()
-	var first, last time.Time
-	for _, c := range sides[0].report.Circuits {
-		if first.IsZero() || c.From.Before(first) {
-			first = c.From
-		}
-		if c.To.After(last) {
-			last = c.To
-		}
-	}
+	first, last := recordedSpan(&sides[0].report)
 	p.line("%s of %s, %s to %s (UTC)", count(int(t.Outcomes), "outcome", "outcomes"),
-		count(t.Circuits, "circuit", "circuits"), first.UTC().Format(time.DateTime), last.UTC().Format(time.DateTime))
+		count(t.Circuits, "circuit", "circuits"), stamp(first), stamp(last))
 	for i, s := range sides {
 		name := "by "
 		if len(sides) > 1 {
@@ -81,6 +72,20 @@ func (p *backtestPrinter) head(sides []*backtestSide) {
 		}
 		p.line("%s%s, version %s", name, s.title(), s.policies.Version)
 	}
+}
+
+// recordedSpan returns the times of the first outcome and of the newest.
+func recordedSpan(r *backtest.Report) (first, last time.Time) {
+	for i := range r.Circuits {
+		c := &r.Circuits[i]
+		if first.IsZero() || c.From.Before(first) {
+			first = c.From
+		}
+		if c.To.After(last) {
+			last = c.To
+		}
+	}
+	return first, last
 }
 
 // sideNames are what the two policies of a comparison are called.
@@ -96,8 +101,7 @@ func (s *backtestSide) title() string {
 
 // one prints what came of one policy: a row for each circuit, the worst first, and the trips of the worst.
 func (p *backtestPrinter) one(s *backtestSide) {
-	rows := [][]string{{"CIRCUIT", "POLICY", "OUTCOMES", "ACCEPTED", "TRIPS", "FOUND AFTER", "OPEN", "BAD AVOIDED",
-		"GOOD REFUSED", "SPEND AVOIDED"}}
+	rows := [][]string{circuitHeader}
 	listed := s.worst[:p.most(len(s.worst), listedCircuits)]
 	for _, c := range listed {
 		rows = append(rows, row(c))
@@ -120,6 +124,11 @@ func (p *backtestPrinter) one(s *backtestSide) {
 	if hidden := len(drawn) - len(shown); hidden > 0 {
 		p.line("\nthe trips of %s are not shown; --all shows them", count(hidden, "more circuit", "more circuits"))
 	}
+}
+
+var circuitHeader = []string{
+	"CIRCUIT", "POLICY", "OUTCOMES", "ACCEPTED", "TRIPS", "FOUND AFTER", "OPEN", "BAD AVOIDED", "GOOD REFUSED",
+	"SPEND AVOIDED",
 }
 
 // row is a circuit's row of the table.
@@ -187,15 +196,14 @@ func (p *backtestPrinter) circuit(s *backtestSide, c *backtest.Circuit) {
 	}
 }
 
-// trip prints when, where in the sequence and why a circuit opened, and how many bad answers came before.
+// trip prints when, where in the sequence and why a circuit opened, and how many bad answers came by then.
 func (p *backtestPrinter) trip(t *backtest.Trip, indent string) {
 	words := t.Words
 	if len(t.ByKind) > 1 {
 		words += "; it saw " + kindCounts(t.ByKind)
 	}
-	if before := t.Bad - 1; t.Rule != schemas.ProbeFailed && before > 0 {
-		words += fmt.Sprintf("; %s before it, in %s", count(int(before), "bad answer", "bad answers"),
-			brief(t.DelaySeconds))
+	if passed := passed(t); passed != "" {
+		words += "; " + passed
 	}
 	p.line("%s%s  #%-6d  %s", indent, stamp(t.At), t.Index, words)
 }
@@ -209,7 +217,7 @@ func (p *backtestPrinter) truth(s *backtestSide, limits *truthLimits) {
 	p.line("\n%s: %s found of %s, %s", p.paint.bold("against the truth, "+s.title()),
 		fmt.Sprint(len(j.Stretches)-j.Missed), count(len(j.Stretches), "bad stretch", "bad stretches"),
 		count(len(j.FalseTrips), "false trip", "false trips"))
-	rows := [][]string{{"CIRCUIT", "BAD FROM", "TO", "FOUND", "AFTER", "RULE"}}
+	rows := [][]string{truthHeader}
 	marks := []string{""}
 	for i := range j.Stretches[:p.most(len(j.Stretches), listedCircuits)] {
 		row, bad := truthRow(&j.Stretches[i]), limits.exceeds(&j.Stretches[i]) || !j.Stretches[i].Found
@@ -228,6 +236,8 @@ func (p *backtestPrinter) truth(s *backtestSide, limits *truthLimits) {
 		p.line("  and %s; --all lists them", count(hidden, "more false trip", "more false trips"))
 	}
 }
+
+var truthHeader = []string{"CIRCUIT", "BAD FROM", "TO", "FOUND", "AFTER", "RULE"}
 
 func truthRow(s *backtest.JudgedStretch) []string {
 	to, found, after := "its end", stamp(s.At), delay(s.DelayOutcomes, s.DelaySeconds)

@@ -90,5 +90,13 @@ func (s *backtestSide) finish() error {
 	return nil
 }
 
+// circuit returns a circuit's row of the report, which is ordered by name.
+func (s *backtestSide) circuit(name string) *backtest.Circuit {
+	i, _ := slices.BinarySearchFunc(s.report.Circuits, name, func(c backtest.Circuit, name string) int {
+		return cmp.Compare(c.Circuit, name)
+	})
+	return &s.report.Circuits[i]
+}
+
 // failed returns the share of a circuit's outcomes that are failures.
 func failed(c *backtest.Circuit) float64 { return float64(c.Failures) / float64(max(c.Outcomes, 1)) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fusebox-project/fusebox/processor/backtest"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -23,6 +24,14 @@ func brief(seconds float64) string {
 // delay writes how long something took, in outcomes and in time.
 func delay(outcomes int64, seconds float64) string {
 	return fmt.Sprintf("%s, %s", count(int(outcomes), "outcome", "outcomes"), brief(seconds))
+}
+
+// passed says how many bad answers there were from the first of the bad stretch to the trip.
+func passed(t *backtest.Trip) string {
+	if t.Rule == schemas.ProbeFailed || t.Bad < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d bad answers by then, in %s", t.Bad, brief(t.DelaySeconds))
 }
 
 // share writes a part of a whole as a percentage.

@@ -16,17 +16,18 @@ import (
 
 // needs are the things that not every machine has, each with a probe that says what is missing.
 var needs = map[string]func() error{
-	"docker": docked,
-	"kafka":  sync.OnceValue(probeKafka),
-	"kcat":   probeKcat,
-	"shared": probeShared,
+	"docker":   docked,
+	"kafka":    sync.OnceValue(probeKafka),
+	"kcat":     probeKcat,
+	"chromium": probeChromium,
+	"shared":   probeShared,
 }
 
 var docked = sync.OnceValue(probeDocker)
 
 // Require skips the test if the machine lacks one of the needs: docker, kafka (Docker and the image of Apache Kafka),
-// kcat, shared (the directory beside the project). It fails the test instead if FUSEBOX_TEST_REQUIRE, a list with
-// commas, names the need.
+// kcat, chromium, shared (the directory beside the project). It fails the test instead if FUSEBOX_TEST_REQUIRE, a list
+// with commas, names the need.
 func Require(t testing.TB, names ...string) {
 	t.Helper()
 	required, err := requirements(os.Getenv("FUSEBOX_TEST_REQUIRE"))
@@ -133,6 +134,34 @@ func probeKafka() error {
 func probeKcat() error {
 	_, err := exec.LookPath("kcat")
 	return err
+}
+
+// browsers are what Chromium and its kin are called.
+var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
+
+// Chromium returns the path of the browser. It is a need, see Require.
+func Chromium(t testing.TB) string {
+	t.Helper()
+	Require(t, "chromium")
+	path, err := findChromium()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func probeChromium() error {
+	_, err := findChromium()
+	return err
+}
+
+func findChromium() (string, error) {
+	for _, name := range browsers {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is none of the commands %s", strings.Join(browsers, ", "))
 }
 
 func probeShared() error {

@@ -128,34 +128,3 @@ func TestTruth(t *testing.T) {
 		})
 	}
 }
-
-func TestTimeline(t *testing.T) {
-	line := backtest.NewTimeline(16, nil)
-	for i := range 1000 {
-		kind := "accepted"
-		if i >= 500 {
-			kind = "missing_evidence"
-		}
-		line.Add(&backtest.Step{At: second(i), Kind: kind}, 3)
-	}
-	for _, n := range []int{1, 3, 8, 100} {
-		buckets := line.Thinned(n)
-		var outcomes, accepted int64
-		for i, b := range buckets {
-			outcomes, accepted = outcomes+b.Outcomes, accepted+b.Accepted
-			if i > 0 && !b.From.After(buckets[i-1].From) {
-				t.Errorf("Thinned(%d): bucket %d begins at %v, not after the one before", n, i, b.From)
-			}
-		}
-		if outcomes != 3000 || accepted != 1500 {
-			t.Errorf("Thinned(%d) holds %d outcomes and %d accepted, want 3000 and 1500", n, outcomes, accepted)
-		}
-		if len(buckets) > min(n, 16) || n == 8 && len(buckets) < 5 {
-			t.Errorf("Thinned(%d) = %d buckets", n, len(buckets))
-		}
-		if len(buckets) > 2 && (buckets[0].Accepted != buckets[0].Outcomes || buckets[len(buckets)-1].Accepted != 0) {
-			t.Errorf("Thinned(%d): first %+v, last %+v, want all accepted and none", n, buckets[0],
-				buckets[len(buckets)-1])
-		}
-	}
-}

@@ -93,9 +93,15 @@ func (r *ruleLine) observe(s *Step, rule, bucket int) {
 	} else if s.Phase != schemas.Closed || throughput < s.Policy().Rules[rule].MinimumThroughput {
 		return
 	}
-	if value := float32(observed); !(value <= r.highest[bucket]) {
-		r.highest[bucket] = value
+	r.highest[bucket] = higher(r.highest[bucket], float32(observed))
+}
+
+// higher returns the higher of two values, of which either may be NaN.
+func higher(a, b float32) float32 {
+	if a >= b || math.IsNaN(float64(b)) {
+		return a
 	}
+	return b
 }
 
 // double makes the buckets twice as wide.
@@ -110,11 +116,7 @@ func (t *Timeline) double() {
 	}
 	for _, r := range t.rules {
 		for i := range t.most / 2 {
-			a, b := r.highest[2*i], r.highest[2*i+1]
-			if !(b <= a) {
-				a = b
-			}
-			r.highest[i] = a
+			r.highest[i] = higher(r.highest[2*i], r.highest[2*i+1])
 		}
 		copy(r.highest[t.most/2:], unset(t.most/2))
 	}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdpinput "github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/fusebox-project/fusebox/internal/kafkatest"
+)
+
+// hostile is a circuit's name that would do something if it were taken for markup.
+const hostile = `</script><script>alert(1)</script><b onmouseover="alert(2)">&amp;`
+
+// writeHostile writes outcomes of which a circuit with a hostile name goes bad.
+func writeHostile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "recorded.jsonl")
+	writeRecorded(t, path, 20_000, 12)
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for i := range 200 {
+		kind := "accepted"
+		if i > 100 {
+			kind = "invalid_contract"
+		}
+		fmt.Fprintf(file, `{"circuit":%q,"kind":%q,"time":"2026-09-14T12:01:%02d.%03dZ"}`+"\n",
+			hostile, kind, i/4, i%4*250)
+	}
+	return path
+}
+
+// TestBacktestPage opens the page in a browser, as a phone and a desk have it, by day and by night: it draws, fits,
+// says why a circuit tripped, and wants nothing from anywhere.
+func TestBacktestPage(t *testing.T) {
+	browser := kafkatest.Chromium(t)
+	lately := filepath.Join("testdata", "backtest", "lately.yaml")
+	recorded, dir := writeHostile(t), t.TempDir()
+	one, two := filepath.Join(dir, "one.html"), filepath.Join(dir, "two.html")
+	runBacktest(t, "--policy", lately, "--html", one, recorded)
+	runBacktest(t, "--policy", lately, "--compare", builtin, "--html", two, recorded)
+
+	deadline, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox)
+	allocator, cancel := chromedp.NewExecAllocator(deadline, options...)
+	defer cancel()
+	ctx, cancel := chromedp.NewContext(allocator)
+	defer cancel()
+	if err := chromedp.Do(ctx); err != nil { // The tabs below are this browser's.
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		page   string
+		width  int64
+		scheme string
+	}{
+		{one, 1280, "light"}, {one, 390, "dark"}, {two, 1280, "dark"}, {two, 390, "light"},
+	} {
+		name := strings.TrimSuffix(filepath.Base(tt.page), ".html")
+		t.Run(fmt.Sprintf("%s-%d-%s", name, tt.width, tt.scheme), func(t *testing.T) {
+			tab, cancel := chromedp.NewContext(ctx)
+			defer cancel()
+			openPage(t, tab, tt.page, tt.width, tt.scheme)
+		})
+	}
+}
+
+// said is what a browser had to say, and what it asked for.
+type said struct {
+	mu   sync.Mutex // Guards what follows, which the browser's goroutine fills.
+	all  []string
+	urls []string
+}
+
+func (s *said) listen(event any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		s.all = append(s.all, fmt.Sprintf("%+v", e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		s.all = append(s.all, fmt.Sprintf("console.%s", e.Type))
+	case *log.EventEntryAdded:
+		s.all = append(s.all, e.Entry.Text)
+	case *network.EventRequestWillBeSent:
+		s.urls = append(s.urls, e.Request.URL)
+	}
+}
+
+// openPage opens a page and looks at it.
+func openPage(t *testing.T, ctx context.Context, page string, width int64, scheme string) {
+	t.Helper()
+	var heard said
+	if err := chromedp.Listen(ctx, heard.listen); err != nil {
+		t.Fatal(err)
+	}
+	night := func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		})
+		return err
+	}
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Func(night),
+		chromedp.Navigate("file://"+page)); err != nil {
+		t.Fatal(err)
+	}
+	look(t, ctx, width, scheme)
+	if dir := os.Getenv("FUSEBOX_TEST_PICTURES"); dir != "" {
+		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		name := fmt.Sprintf("backtest-%s-%d-%s.png", strings.TrimSuffix(filepath.Base(page), ".html"), width, scheme)
+		if err != nil || os.WriteFile(filepath.Join(dir, name), picture, 0o644) != nil {
+			t.Errorf("no picture %s: %v", name, err)
+		}
+	}
+	heard.mu.Lock()
+	defer heard.mu.Unlock()
+	if len(heard.all) > 0 {
+		t.Errorf("the browser says %q, want nothing", heard.all)
+	}
+	for _, url := range heard.urls {
+		if url != "file://"+page && !strings.HasPrefix(url, "data:") {
+			t.Errorf("the page asks for %s, want nothing but itself", url)
+		}
+	}
+}
+
+// look asks the page what it shows.
+func look(t *testing.T, ctx context.Context, width int64, scheme string) {
+	t.Helper()
+	const painted = `(canvas) => new Set(new Uint32Array(
+		canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size > 3`
+	for _, tt := range []struct {
+		expression string
+		want       any
+	}{
+		{`document.scrollingElement.scrollWidth <= innerWidth`, true},
+		{`innerWidth`, float64(width)},
+		{`getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)"`, scheme == "light"},
+		{`document.querySelectorAll("section.circuit").length > 2`, true},
+		{`[...document.querySelectorAll(".answers")].every((c) => c.querySelectorAll("canvas").length === 1)`, true},
+		{`[...document.querySelectorAll(".rules")].some((c) => c.querySelectorAll("canvas").length === 1)`, true},
+		{`[...document.querySelectorAll("canvas")].every(` + painted + `)`, true},
+		{fmt.Sprintf(`[...document.querySelectorAll("section.circuit h2")].some((h) => h.textContent === %q)`, hostile),
+			true},
+		{`document.querySelectorAll("script").length`, float64(4)},
+		{`document.querySelectorAll("[onmouseover]").length`, float64(0)},
+		{`document.getElementById("tip").hidden`, true},
+	} {
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[any](tt.expression))
+		if err != nil || got != tt.want {
+			t.Errorf("%s = %v, %v, want %v", tt.expression, got, err, tt.want)
+		}
+	}
+	hover(t, ctx)
+}
+
+// hover points at the first trip of the first circuit, and wants to be told its cause.
+func hover(t *testing.T, ctx context.Context) {
+	t.Helper()
+	const place = `(() => {
+		const circuit = data.circuits[0], side = circuit.sides.find((s) => s.trips.length), over =
+			document.querySelector("#circuit-1 .answers .u-over");
+		over.scrollIntoView({ block: "center" });
+		const box = over.getBoundingClientRect();
+		return [charts[0].valToPos(side.trips[0].at, "x") + box.left, box.top + box.height / 2];
+	})()`
+	at, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](place))
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := cdpinput.DispatchMouseEventTypeMouseMoved
+	if err := chromedp.Do(ctx, chromedp.MouseEvent(moved, at[0]-1, at[1]),
+		chromedp.MouseEvent(moved, at[0], at[1])); err != nil {
+		t.Fatal(err)
+	}
+	const told = `(() => {
+		const tip = document.getElementById("tip"), box = tip.getBoundingClientRect();
+		const side = data.circuits[0].sides.find((s) => s.trips.length);
+		return !tip.hidden && tip.textContent.includes(side.trips[0].words) && tip.textContent.includes("accepted") &&
+			box.left >= 0 && box.right <= innerWidth;
+	})()`
+	if got, err := chromedp.Run(ctx, chromedp.Evaluate[bool](told)); err != nil || !got {
+		text, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.getElementById("tip").textContent`))
+		t.Errorf("pointing at the first trip shows %q, %v, want its cause, inside the page", text, err)
+	}
+}

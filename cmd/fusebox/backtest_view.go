@@ -1,0 +1,226 @@
+package main
+
+import (
+	"fmt"
+	"html/template"
+	"time"
+
+	"github.com/fusebox-project/fusebox/processor/backtest"
+)
+
+// What a page holds at most: its size is bounded whatever was recorded.
+const (
+	pageRows     = 200 // Circuits in its table.
+	pageCircuits = 40  // Circuits with timelines.
+	pageTrips    = 40  // Trips of a circuit, by each policy.
+)
+
+// pageView is what the template of the page shows.
+type pageView struct {
+	Security        string
+	Styles, Scripts template.HTML
+	Licence         string
+
+	Sides      []pageSide
+	Totals     backtest.Totals // Of the first side.
+	From, To   time.Time
+	Verdict    string // Of a comparison, as are the next two.
+	Found      string
+	Compared   [][]string // Rows, the first of names.
+	Header     []string   // Of the table of circuits.
+	Rows       []pageRow
+	More       int // Circuits that have no row.
+	MoreOpened int
+	Hidden     int // Circuits that opened and have no timeline.
+	Circuits   []pageCircuit
+	Data       pageData
+}
+
+type pageSide struct {
+	Name    string // A or B; "" where there is one.
+	Title   string
+	Version string
+	Truth   [][]string // Rows, the first of names; none without a truth.
+	False   int        // Trips outside of it.
+}
+
+// pageRow is a circuit in the table.
+type pageRow struct {
+	Name   string
+	Cells  []string
+	Opened bool
+	Drawn  int // Number of its timeline, from 1 on; 0 where it has none.
+}
+
+// pageCircuit is a circuit with its timeline.
+type pageCircuit struct {
+	Number int
+	Name   string
+	Facts  []string
+	Trips  []pageTrip
+	More   int // Trips that are not listed.
+}
+
+type pageTrip struct {
+	Side string
+	*backtest.Trip
+	Kinds  string
+	Passed string // How many bad answers by then.
+}
+
+// pageData is what the page's script draws.
+type pageData struct {
+	Sides    []string      `json:"sides"`
+	Circuits []pageDrawing `json:"circuits"`
+}
+
+// pageDrawing is what is drawn of a circuit: what came, and by each policy what it would have done.
+type pageDrawing struct {
+	Name  string            `json:"name"`
+	Line  backtest.Drawing  `json:"line"`
+	Sides []pageDrawingSide `json:"sides"`
+}
+
+type pageDrawingSide struct {
+	Rules []backtest.RuleLine `json:"rules"`
+	Open  [][2]float64        `json:"open"` // Seconds since 1970.
+	Trips []pageDrawnTrip     `json:"trips"`
+}
+
+type pageDrawnTrip struct {
+	At    float64 `json:"at"`
+	Words string  `json:"words"`
+}
+
+func newPageView(b *backtester) *pageView {
+	first := b.sides[0]
+	v := &pageView{Totals: first.report.Totals()}
+	v.From, v.To = recordedSpan(&first.report)
+	for i, s := range b.sides {
+		v.Sides = append(v.Sides, s.pageSide(i, len(b.sides)))
+		v.Data.Sides = append(v.Data.Sides, v.Sides[i].Name)
+	}
+	v.Data.Circuits = []pageDrawing{}
+	if len(b.sides) == 2 {
+		v.compare(first, b.sides[1])
+		return v
+	}
+	v.Header = circuitHeader
+	for i, c := range first.worst {
+		if i == pageRows {
+			break
+		}
+		cells := row(c)
+		v.Rows = append(v.Rows, pageRow{c.Circuit, cells[1:], len(c.Trips) > 0, v.draw(b.sides, c.Circuit)})
+	}
+	v.rest(len(first.worst), len(tripped(first.worst)))
+	return v
+}
+
+// compare fills in what two policies do differently with the circuits that opened.
+func (v *pageView) compare(a, b *backtestSide) {
+	c := backtest.Compare(&a.report, &b.report)
+	ta, tb := a.report.Totals(), b.report.Totals()
+	v.Verdict, v.Found, v.Compared = verdict(ta, tb), found(&c), totalRows(&ta, &tb)
+	order := differing(a, &c)
+	rows := compareRows(a, b, &c, order[:min(len(order), pageRows)])
+	v.Header = rows[0]
+	for _, cells := range rows[1:] {
+		v.Rows = append(v.Rows, pageRow{cells[0], cells[1:], true, v.draw([]*backtestSide{a, b}, cells[0])})
+	}
+	v.rest(len(a.worst), len(order))
+}
+
+// rest counts what the page does not show.
+func (v *pageView) rest(circuits, opened int) {
+	v.More = circuits - len(v.Rows)
+	v.MoreOpened, v.Hidden = opened, opened
+	for _, row := range v.Rows {
+		if !row.Opened {
+			continue
+		}
+		v.MoreOpened--
+		if row.Drawn > 0 {
+			v.Hidden--
+		}
+	}
+}
+
+func (s *backtestSide) pageSide(i, sides int) pageSide {
+	p := pageSide{Title: s.title(), Version: s.policies.Version}
+	if sides > 1 {
+		p.Name = sideNames[i]
+	}
+	if s.judged != nil {
+		p.False = len(s.judged.FalseTrips)
+		p.Truth = append(p.Truth, truthHeader)
+		for i := range s.judged.Stretches[:min(len(s.judged.Stretches), pageRows)] {
+			p.Truth = append(p.Truth, truthRow(&s.judged.Stretches[i]))
+		}
+	}
+	return p
+}
+
+// draw adds a circuit with its timeline and returns its number, or 0 where there is no room or no timeline.
+func (v *pageView) draw(sides []*backtestSide, name string) int {
+	if len(v.Circuits) == pageCircuits || sides[0].lines[name] == nil {
+		return 0
+	}
+	number := len(v.Circuits) + 1
+	c := pageCircuit{Number: number, Name: name}
+	d := pageDrawing{Name: name, Line: sides[0].lines[name].Draw()}
+	for i, s := range sides {
+		circuit := s.circuit(name)
+		side := pageDrawingSide{Rules: []backtest.RuleLine{}, Open: [][2]float64{}, Trips: []pageDrawnTrip{}}
+		if line := s.lines[name]; line != nil {
+			side.Rules = line.Draw().Rules
+		}
+		side.Open = openTimes(circuit.Open, d.Line.Width)
+		label := ""
+		if len(sides) > 1 {
+			label = sideNames[i]
+		}
+		listed := min(len(circuit.Trips), pageTrips)
+		for j := range circuit.Trips[:listed] {
+			t := &circuit.Trips[j]
+			c.Trips = append(c.Trips, pageTrip{label, t, kindCounts(t.ByKind), passed(t)})
+			side.Trips = append(side.Trips, pageDrawnTrip{unix(t.At), t.Words})
+		}
+		c.More += len(circuit.Trips) - listed
+		c.Facts = append(c.Facts, facts(label, circuit))
+		d.Sides = append(d.Sides, side)
+	}
+	d.Line.Rules = nil
+	v.Circuits, v.Data.Circuits = append(v.Circuits, c), append(v.Data.Circuits, d)
+	return number
+}
+
+// facts says in a line what a policy does with a circuit.
+func facts(label string, c *backtest.Circuit) string {
+	if label != "" {
+		label += ": "
+	}
+	if len(c.Trips) == 0 {
+		return label + "never open"
+	}
+	return fmt.Sprintf("%s%s, open %s of the time, avoids %s bad answers and %s, refuses %s good ones", label,
+		count(len(c.Trips), "trip", "trips"), points(c.OpenShare()), of(c.Refused.Failures, c.Failures),
+		dollars(c.Refused.CostUSD), of(c.Refused.Accepted, c.Accepted))
+}
+
+// openTimes returns when a circuit was open. Stretches that are less than a bucket apart are one: nobody would see the
+// gap, and so there are not many.
+func openTimes(open []backtest.Stretch, width float64) [][2]float64 {
+	times := [][2]float64{}
+	for _, o := range open {
+		from, to := unix(o.From), unix(o.To)
+		if last := len(times) - 1; last >= 0 && from-times[last][1] < width {
+			times[last][1] = to
+			continue
+		}
+		times = append(times, [2]float64{from, to})
+	}
+	return times
+}
+
+func unix(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }
