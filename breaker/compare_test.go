@@ -58,6 +58,10 @@ func TestCompare(t *testing.T) {
 		{"a break", "  rules:", "  break: {duration: 1s, max: 1s, jitter: 0}\n  rules:", []difference{{"open",
 			"for 30s, 2 times as long at each further trip, up to 10m, and again 30s after 10m of health; " +
 				"give or take 10 %", "for 1s"}}},
+		{"a shadow", "policies:\n",
+			"policies:\n- {name: s, shadows: p, rules: [{name: r, type: count, threshold: 9}]}\n",
+			[]difference{{"shadow", "", "s, which judges beside it and nobody obeys"},
+				{"shadow's rule r", "", "opens at 9 failures in the last minute"}}},
 		{"a route", "policies:", "routes: [{use_case: u, chain: [\"a:1\", b]}]\npolicies:",
 			[]difference{{"refused in use case u for any cause", "", "b"}}},
 	}

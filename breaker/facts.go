@@ -34,7 +34,21 @@ func (p *Policies) Facts(circuit string) []Fact {
 	}
 	facts = append(facts, p.kindFacts(policy)...)
 	facts = append(facts, policy.recovery()...)
+	facts = append(facts, policy.Shadow.shadowFacts()...)
 	return append(facts, p.routeFacts(circuit)...)
+}
+
+// shadowFacts tells of the policy as the one that judges beside another: nothing where there is none.
+func (p *Policy) shadowFacts() []Fact {
+	if p == nil {
+		return nil
+	}
+	facts := []Fact{{"shadow", p.Name + ", which judges beside it and nobody obeys", []int{p.Line}}}
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		facts = append(facts, Fact{"shadow's rule " + r.Name, p.words(r), []int{r.Line}})
+	}
+	return facts
 }
 
 // effect tells whether anybody acts by the policy.

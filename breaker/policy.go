@@ -172,8 +172,8 @@ type Rule struct {
 	MinimumThroughput int64 // Ratio and slow ratio.
 	// Threshold is in thousandths for ratio and slow ratio, whole for count and consecutive, in millionths for sum (of
 	// dollars or of tokens), and 1 for immediate.
-	Threshold int64
-	Line      int // Where the rule stands in the file.
+	Threshold    int64
+	Line, Column int // Where the rule stands in the file.
 
 	counter int // Index in the policy's counters.
 }

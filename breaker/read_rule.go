@@ -67,7 +67,7 @@ func (r *parser) rule(entry *yaml.Node, p *Policy, s settings) Rule {
 	before := r.faulty
 	t := r.table(entry, "a rule", allRuleKeys)
 	r.require(t, entry, "a rule", "name", "type")
-	rule := Rule{Line: entry.Line}
+	rule := Rule{Line: entry.Line, Column: entry.Column}
 	if n := t.get("name"); n != nil {
 		rule.Name, _ = r.text(n, "name", mostName)
 	}

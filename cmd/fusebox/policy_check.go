@@ -14,13 +14,29 @@ func newPolicyCheckCommand() *cobra.Command {
 		Use:   "check FILE...",
 		Short: "Say what is wrong in policy files, and where",
 		Long: `Reads policy files as 'fusebox run' would, and prints all that is wrong as file:line:column: message.
-Exit status 3 if anything is.`,
-		Example: "  fusebox policy check policies.yaml",
-		Args:    arguments("FILE..."),
+Exit status 3 if anything is.
+
+--against names recorded outcomes (JSON lines, plain, gzip or zstd) of a time in which all was well, and may be given
+several times. It tells of each rule that does not fit them: one that would have fired, one that waits for kinds that
+nobody produced, and one whose window never held as many outcomes as it waits for.`,
+		Example: "  fusebox policy check policies.yaml\n" +
+			"  fusebox policy check policies.yaml --against healthy.jsonl.gz",
+		Args: arguments("FILE..."),
 	}
 	asJSON := addJSONFlag(cmd)
+	against := cmd.Flags().StringArray("against", nil, "hold the rules against a `file` of outcomes of a healthy time")
+	_ = cmd.MarkFlagFilename("against")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		return checkPolicies(cmd.OutOrStdout(), files, *asJSON)
+		all, err := checkPolicies(files)
+		if err != nil {
+			return err
+		}
+		if len(*against) > 0 {
+			if err := lintPolicies(cmd, all, *against); err != nil {
+				return err
+			}
+		}
+		return printChecked(cmd.OutOrStdout(), all, *asJSON)
 	}
 	return cmd
 }
@@ -33,6 +49,8 @@ type checkedPolicies struct {
 	Policies int           `json:"policies"`
 	Rules    int           `json:"rules"`
 	Faults   []policyFault `json:"faults"`
+
+	policies *breaker.Policies
 }
 
 type policyFault struct {
@@ -42,16 +60,20 @@ type policyFault struct {
 	Message string `json:"message"`
 }
 
-func checkPolicies(w io.Writer, files []string, asJSON bool) error {
+func checkPolicies(files []string) ([]checkedPolicies, error) {
 	all := make([]checkedPolicies, 0, len(files))
 	for _, file := range files {
 		policies, err := readPolicies(file)
 		faults, wrong := asFaults(err)
 		if err != nil && !wrong {
-			return usageErrorf("%w", err)
+			return nil, usageErrorf("%w", err)
 		}
 		all = append(all, checked(file, policies, faults))
 	}
+	return all, nil
+}
+
+func printChecked(w io.Writer, all []checkedPolicies, asJSON bool) error {
 	if asJSON {
 		if err := writeJSON(w, all); err != nil {
 			return err
@@ -74,7 +96,7 @@ func checkPolicies(w io.Writer, files []string, asJSON bool) error {
 }
 
 func checked(file string, policies *breaker.Policies, faults breaker.Faults) checkedPolicies {
-	c := checkedPolicies{File: file, OK: policies != nil, Faults: faultsOf(faults)}
+	c := checkedPolicies{File: file, OK: policies != nil, Faults: faultsOf(faults), policies: policies}
 	if policies == nil {
 		return c
 	}
