@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,15 +35,37 @@ func TestValueOfANewerVersion(t *testing.T) {
 // TestCorruptValue cuts values short at every byte, and makes each too long: all are errors, and nothing stays in
 // memory.
 func TestCorruptValue(t *testing.T) {
-	for name, value := range richCircuits(t).values() {
-		r := newRig(t, rich)
-		for n := range value {
-			if err := r.Insert(name, value[:n]); err == nil || r.Resident(name) {
-				t.Fatalf("Insert of %d bytes of %d of %s = %v, resident %v", n, len(value), name, err, r.Resident(name))
+	for _, policy := range []string{rich, rich + beside} {
+		for name, value := range fillRich(newRig(t, policy)).values() {
+			r := newRig(t, policy)
+			for n := range value {
+				if err := r.Insert(name, value[:n]); err == nil || r.Resident(name) {
+					t.Fatalf("Insert of %d bytes of %d of %s = %v, resident %v",
+						n, len(value), name, err, r.Resident(name))
+				}
+			}
+			if err := newRig(t, policy).Insert(name, append(value, 0)); err == nil {
+				t.Errorf("Insert of %s with a byte too many is no error", name)
 			}
 		}
-		if err := newRig(t, rich).Insert(name, append(value, 0)); err == nil {
-			t.Errorf("Insert of %s with a byte too many is no error", name)
+	}
+}
+
+// TestValueOfAShadowThatWent reads a circuit whose shadow's policy went while more policies came than are known: it is
+// as it was, without the shadow, and says so with its next record.
+func TestValueOfAShadowThatWent(t *testing.T) {
+	value := fillRich(newRig(t, rich+beside)).values()["c"]
+	other := rich + strings.Replace(beside, "careful", "bold", 1)
+	for policy, want := range map[string]string{rich: "", other: "bold"} {
+		r := newRig(t, policy)
+		if err := r.Insert("c", value); err != nil {
+			t.Fatal(err)
+		}
+		was := r.state(t, 3*time.Second)
+		result := r.outcome(3*time.Second, schemas.Outcome{Kind: schemas.Cancelled})
+		if len(result.States) != 1 || result.States[0].Sequence != was.Sequence+1 ||
+			(want == "") != (result.States[0].Shadow == nil) {
+			t.Errorf("shadow %q: the next record published %+v", want, result.States)
 		}
 	}
 }
@@ -91,11 +114,13 @@ func idsOf(value []byte) int {
 // FuzzInsert shows that no bytes make the core panic, and that what is read can be used, judged, written and read
 // again.
 func FuzzInsert(f *testing.F) {
-	for _, value := range richCircuits(f).values() {
-		f.Add(value)
+	for _, policy := range []string{rich, rich + beside} {
+		for _, value := range fillRich(newRig(f, policy)).values() {
+			f.Add(value)
+		}
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
-		r := newRig(t, rich)
+		r := newRig(t, rich+beside)
 		processor.NeedsReload(value)
 		if r.Insert("c", value) != nil {
 			return

@@ -197,9 +197,13 @@ func TestDecodeSignal(t *testing.T) {
 
 func TestTransitionKind(t *testing.T) {
 	for text, want := range map[string]schemas.TransitionType{
-		string(record(t, "state/open.json")):        schemas.StateRecord,
-		string(record(t, "policy-switch/one.json")): schemas.SwitchRecord,
-		`{"written_by":"a later version"}`:          schemas.OtherRecord,
+		string(record(t, "state/open.json")):              schemas.StateRecord,
+		string(record(t, "state/shadowed.json")):          schemas.StateRecord,
+		string(record(t, "policy-switch/one.json")):       schemas.SwitchRecord,
+		`{"shadow":true,"circuit":"c"}`:                   schemas.ShadowRecord,
+		`{"circuit":"c","shadow":false}`:                  schemas.StateRecord,
+		string(record(t, "state/shadow-transition.json")): schemas.ShadowRecord,
+		`{"written_by":"a later version"}`:                schemas.OtherRecord,
 	} {
 		if got, err := schemas.TransitionKind([]byte(text)); got != want || err != nil {
 			t.Errorf("TransitionKind(%s) = %v, %v, want %v", text, got, err, want)

@@ -168,7 +168,7 @@ func TestNewLife(t *testing.T) {
 			t.Errorf("at %v s: %+v", seconds, step)
 		}
 	}
-	if step.Index != 2 || step.Trip.Epoch != 1 {
+	if step.Index != 2 || step.Trip == nil || step.Trip.Epoch != 1 {
 		t.Errorf("trip in the new life = %+v at %d", step.Trip, step.Index)
 	}
 }

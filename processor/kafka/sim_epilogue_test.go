@@ -69,7 +69,7 @@ func (s *simulation) judgeSequences() {
 	last := map[string]schemas.State{}
 	for _, r := range s.ReadCommitted(s.t, topics.Transitions) {
 		st, err := schemas.DecodeState(r.Value)
-		if err != nil || string(r.Key) == schemas.PoliciesKey {
+		if err != nil || string(r.Key) == schemas.PoliciesKey || st.IsShadow {
 			continue
 		}
 		before := last[st.Circuit]
