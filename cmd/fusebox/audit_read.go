@@ -64,11 +64,12 @@ func (a *auditor) audit(ctx context.Context, s *auditSpan) (audit.Report, error)
 	return run.Report(), nil
 }
 
-// published leaves the records that are states of circuits.
+// published leaves the records that are about circuits and their shadows.
 func published(records []*kgo.Record) []audit.Published {
 	var states []audit.Published
 	for _, r := range records {
-		if kind, err := schemas.TransitionKind(r.Value); err == nil && kind != schemas.StateRecord {
+		kind, err := schemas.TransitionKind(r.Value)
+		if err == nil && kind != schemas.StateRecord && kind != schemas.ShadowRecord {
 			continue
 		}
 		states = append(states, audit.Published{Offset: r.Offset, Time: r.Timestamp, Value: r.Value})

@@ -147,6 +147,9 @@ func gapWords(g *audit.Gap) string {
 		return records + ", as an outcome may repeat one from before the range, whose id is not known here"
 	case audit.Recovery:
 		return records + ", as it is not known when their circuit recovered before the range"
+	case audit.Beside:
+		return records + ", as a shadow judges their circuit since before the range, and what it has counted is " +
+			"not known"
 	case audit.Crowded:
 		return fmt.Sprintf("%s or more, as there are more than fit into memory: name them by a glob",
 			count(g.Circuits, "circuit", "circuits"))

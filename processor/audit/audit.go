@@ -104,8 +104,8 @@ func New(c Config) *Audit {
 // Take takes records of an input in the order of their offsets, and up to which offset it was read with them.
 func (a *Audit) Take(feed Feed, records []Record, read int64) { a.inputs.Take(feed, records, read) }
 
-// TakePublished takes state records of the transitions topic in their order. Those of switches and of shadows are not
-// among them.
+// TakePublished takes records of the transitions topic about circuits and their shadows, in their order. Those of
+// switches are not among them.
 func (a *Audit) TakePublished(records []Published) {
 	for _, r := range records {
 		state, err := schemas.DecodeState(r.Value)
@@ -173,19 +173,25 @@ func (a *Audit) handle(h *Handled) {
 	}
 	result := a.core.Step(h.At, h.Input)
 	a.note(t, h, &result)
-	for _, state := range result.States {
-		switch {
-		case !t.followed:
-		case last:
-			a.made = append(a.made, state)
-		default:
-			a.unasked(&state)
-		}
+	if t.followed {
+		a.take(result.States, last)
+		a.take(result.Shadows, last)
 	}
 	if a.handled++; a.handled%sweepEvery == 0 {
 		a.core.Commit()
 		a.core.Sweep(math.MaxInt)
 		a.core.Commit()
+	}
+}
+
+// take takes what a record made. Only the one that makes the cut is known to have made something.
+func (a *Audit) take(made []schemas.State, last bool) {
+	for i := range made {
+		if last {
+			a.made = append(a.made, made[i])
+		} else {
+			a.unasked(&made[i])
+		}
 	}
 }
 

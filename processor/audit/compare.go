@@ -14,12 +14,10 @@ func (a *Audit) compare() {
 	for i := range records {
 		p := &records[i]
 		t := a.track(p.Circuit)
-		if !t.followed {
-			a.unfollowed(records, i)
-			continue
-		}
 		made, any := a.takeMade(p)
 		switch {
+		case !t.followed:
+			a.unfollowed(records, i)
 		case any:
 			a.judge(p, &made)
 		case t.repeats:
@@ -42,24 +40,32 @@ func (a *Audit) compare() {
 func (a *Audit) unfollowed(records []published, i int) {
 	p := &records[i]
 	why := Unchanged
-	if !a.known {
+	switch {
+	case !a.known:
 		why = NoPolicy
+	case p.IsShadow || p.Shadow != nil:
+		why = Beside
 	}
 	a.tally.gap(why, *p)
-	later := slices.ContainsFunc(records[i+1:], func(q published) bool { return q.Circuit == p.Circuit })
+	later := slices.ContainsFunc(records[i+1:], func(q published) bool {
+		return q.Circuit == p.Circuit && !q.IsShadow
+	})
 	if !later && a.inputs.At() == p.Inputs {
-		a.adopt(p)
+		a.adopt(p, false)
 	}
 }
 
-// takeMade takes from what was made what a published record is to be compared with: that of its sequence, or else one
-// that the same input made.
+// takeMade takes from what was made what a published record is to be compared with: what is the same, that of its
+// sequence, or else one that the same input made. A shadow may have several of one sequence.
 func (a *Audit) takeMade(p *published) (schemas.State, bool) {
+	whole := func(s schemas.State) bool { return s.Circuit == p.Circuit && differences(&p.State, &s) == nil }
 	same := func(s schemas.State) bool {
-		return s.Circuit == p.Circuit && s.Sequence == p.Sequence && s.Born.Equal(p.Born)
+		return s.Circuit == p.Circuit && s.IsShadow == p.IsShadow && s.Sequence == p.Sequence && s.Born.Equal(p.Born)
 	}
-	near := func(s schemas.State) bool { return s.Circuit == p.Circuit && s.Trigger == p.Trigger }
-	for _, fits := range []func(schemas.State) bool{same, near} {
+	near := func(s schemas.State) bool {
+		return s.Circuit == p.Circuit && s.IsShadow == p.IsShadow && s.Trigger == p.Trigger
+	}
+	for _, fits := range []func(schemas.State) bool{whole, same, near} {
 		if i := slices.IndexFunc(a.made, fits); i >= 0 {
 			made := a.made[i]
 			a.made = slices.Delete(a.made, i, i+1)
@@ -73,7 +79,8 @@ func (a *Audit) takeMade(p *published) (schemas.State, bool) {
 func (a *Audit) unasked(made *schemas.State) {
 	for i := range a.odd {
 		p := &a.odd[i]
-		if p.Circuit == made.Circuit && (p.Sequence == made.Sequence || p.Trigger == made.Trigger) {
+		near := p.Sequence == made.Sequence || p.Trigger == made.Trigger
+		if near && p.Circuit == made.Circuit && p.IsShadow == made.IsShadow {
 			a.judge(p, made)
 			a.odd = slices.Delete(a.odd, i, i+1)
 			return
@@ -108,7 +115,7 @@ func (a *Audit) judge(p *published, made *schemas.State) {
 // readopt takes a published record's word, where it is one of a change. Else the circuit is not followed any more.
 func (a *Audit) readopt(p *published, t *track) {
 	t.followed = false
-	a.adopt(p)
+	a.adopt(p, true)
 }
 
 // onlyAttempt tells whether records differ in nothing but what follows from when the circuit last recovered.

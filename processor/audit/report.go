@@ -23,6 +23,7 @@ type Difference struct {
 	Partition int32           `json:"partition"`
 	Offset    int64           `json:"offset"` // Of the published record; of the one before which it is missing.
 	Circuit   string          `json:"circuit"`
+	Shadow    bool            `json:"shadow,omitempty"` // It is the circuit's shadow that differs.
 	Sequence  int64           `json:"sequence"`
 	What      What            `json:"what"`
 	Fields    []Field         `json:"fields,omitempty"`
@@ -62,6 +63,7 @@ const (
 	ClampedClock Reason = "clamped_clock" // A timestamp in the future was clamped to a wall clock.
 	Repeats      Reason = "repeats"       // An outcome may repeat one of before the range.
 	Recovery     Reason = "recovery"      // When the circuit recovered before the range is not known.
+	Beside       Reason = "shadow"        // The circuit has a shadow, which began to judge before the range.
 	Crowded      Reason = "crowded"       // More circuits than are kept in memory.
 )
 

@@ -70,12 +70,12 @@ func (a *Audit) differs(p *published, fields []Field) {
 	t := a.track(p.Circuit)
 	if t.suspect {
 		a.tally.goesOn(t.told, p.offset)
-		a.adopt(p)
+		a.adopt(p, true)
 		return
 	}
 	d := Difference{
-		Offset: p.offset, Circuit: p.Circuit, Sequence: p.Sequence, What: Differs, Fields: fields, Trigger: p.Trigger,
-		Inputs: p.Inputs, Why: why(fields),
+		Offset: p.offset, Circuit: p.Circuit, Shadow: p.IsShadow, Sequence: p.Sequence, What: Differs, Fields: fields,
+		Trigger: p.Trigger, Inputs: p.Inputs, Why: why(fields),
 	}
 	if fields == nil {
 		d.What = Extra
@@ -104,8 +104,8 @@ func (a *Audit) missing(made *schemas.State) {
 		why = "circuits beyond FUSEBOX_MAX_CIRCUITS do not become known, and nothing else on the log says so"
 	}
 	t.suspect, t.told = true, a.tally.tell(Difference{
-		Offset: before, Circuit: made.Circuit, Sequence: made.Sequence, What: Missing, Trigger: made.Trigger,
-		Inputs: made.Inputs, Why: why,
+		Offset: before, Circuit: made.Circuit, Shadow: made.IsShadow, Sequence: made.Sequence, What: Missing,
+		Trigger: made.Trigger, Inputs: made.Inputs, Why: why,
 	})
 }
 

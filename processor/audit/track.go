@@ -69,11 +69,15 @@ func (a *Audit) note(t *track, h *Handled, result *processor.Result) {
 	}
 }
 
-// begin follows a circuit whose birth was published, where this is the record that made it known.
+// begin follows a circuit whose birth was published, where this is the record that made it known. Its shadow has to be
+// as young: one that the circuit had in an earlier life goes on.
 func (a *Audit) begin(circuit string, t *track) {
 	for i := range a.group {
 		p := &a.group[i]
-		if p.Circuit != circuit || p.Sequence != 1 || t.followed || !a.known {
+		if p.Circuit != circuit || p.Sequence != 1 || p.IsShadow || t.followed || !a.known {
+			continue
+		}
+		if s := p.Shadow; s != nil && !s.Since.Equal(p.Born) {
 			continue
 		}
 		a.core.Drop(circuit)
@@ -95,11 +99,13 @@ func (a *Audit) follow(t *track) {
 }
 
 // adopt follows a circuit from a published change on. It reports false where the record is not surely one: its change
-// is of now, and no override ended by itself, as then outcomes may have been counted since.
-func (a *Audit) adopt(p *published) bool {
+// is of now, and no override ended by itself, as then outcomes may have been counted since. The circuit's shadow is not
+// empty at a change: if it has one, the core must have followed it already.
+func (a *Audit) adopt(p *published, beside bool) bool {
 	ended := p.Override == nil && p.Operator == nil && p.Previous > schemas.HalfOpen
 	now := p.ChangedAt.Equal(a.core.Clock()) && p.Trigger.Topic != ""
-	if !a.known || !a.room(p.Circuit) || !now || ended || p.Degraded != nil {
+	whole := !p.IsShadow && (p.Shadow == nil || beside) && p.Degraded == nil
+	if !a.known || !a.room(p.Circuit) || !now || ended || !whole {
 		return false
 	}
 	a.core.Adopt(&p.State)

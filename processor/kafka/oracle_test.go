@@ -12,9 +12,13 @@ import (
 // check compares what was published with what must have been: nothing twice, nothing missing, in order.
 func (w *world) check() *oracle.Expected {
 	w.t.Helper()
-	want, err := oracle.Check(w.published())
+	l := w.published()
+	want, err := oracle.Check(l)
 	if err != nil {
 		w.t.Fatalf("what was published is not what had to be:\n%v", err)
+	}
+	if same, err := oracle.Audited(l); err != nil || same < int64(want.Count()) {
+		w.t.Fatalf("%d of %d transitions audited: %v", same, want.Count(), err)
 	}
 	return want
 }

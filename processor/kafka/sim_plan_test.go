@@ -132,6 +132,9 @@ policies:
   rules:
   - {name: failure-ratio, type: ratio, threshold: 0.5}
   - {name: down, type: consecutive, kinds: [transport_failure], threshold: 3}
+- name: beside
+  shadows: busy
+  rules: [{name: lately, type: ratio, threshold: 0.3, last: 5}]
 `,
 	`version: 1
 defaults: {window: 30s, break: {duration: 1s, jitter: 0.5, max: 3s}}
