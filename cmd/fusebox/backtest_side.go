@@ -22,8 +22,9 @@ type backtestSide struct {
 	spill    *spill
 	truth    *backtest.Truth // nil where none was given.
 
-	lines map[string]*backtest.Timeline // Of at most drawnCircuits.
-	rules bool                          // Lines have the rules' values.
+	inOrder []*backtest.Timeline          // Of at most drawnCircuits, in the order in which they came.
+	lines   map[string]*backtest.Timeline // The same, by circuit.
+	rules   bool                          // Lines have the rules' values.
 
 	report backtest.Report
 	worst  []*backtest.Circuit // Of the report, the worst first.
@@ -57,15 +58,19 @@ func (s *backtestSide) step(o *schemas.Outcome) {
 
 // line returns the timeline of a step's circuit, nil where there are too many.
 func (s *backtestSide) line(step *backtest.Step) *backtest.Timeline {
-	line := s.lines[step.Circuit]
-	if line == nil && step.Index == 0 && len(s.lines) < drawnCircuits {
-		var rules *breaker.Policy
-		if s.rules {
-			rules = step.Policy()
-		}
-		line = backtest.NewTimeline(drawnBuckets, rules)
-		s.lines[step.Circuit] = line
+	switch n := len(s.inOrder); {
+	case step.Number < n:
+		return s.inOrder[step.Number]
+	case n == drawnCircuits:
+		return nil
 	}
+	var rules *breaker.Policy
+	if s.rules {
+		rules = step.Policy()
+	}
+	line := backtest.NewTimeline(drawnBuckets, rules)
+	s.inOrder = append(s.inOrder, line)
+	s.lines[step.Circuit] = line
 	return line
 }
 

@@ -51,6 +51,7 @@ func New(policies *breaker.Policies, options Options) *Run {
 // Step is what one outcome did.
 type Step struct {
 	Circuit string        // It lives on.
+	Number  int           // Of the circuit, from 0 on, in the order in which they came.
 	At      time.Time     // The circuit's clock.
 	Index   int64         // Of the outcome in the circuit's sequence, from 0 on.
 	Why     processor.Why // What became of it: a call refused is WhileOpen.
@@ -77,6 +78,7 @@ func (r *Run) Step(o *schemas.Outcome) Step {
 	c := r.circuits[o.Circuit]
 	if c == nil {
 		c = newCircuit(strings.Clone(o.Circuit), r.policies.For(o.Circuit), o.Time)
+		c.number = len(r.circuits)
 		r.circuits[c.row.Circuit] = c
 	}
 	if c.shadow == nil {

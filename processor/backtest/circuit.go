@@ -16,6 +16,7 @@ type circuit struct {
 	whys       [whys + 1]int64 // Outcomes by what became of them.
 	open       time.Duration   // Of the stretches that have ended.
 
+	number int // In the order in which they came.
 	policy *breaker.Policy
 	shadow *processor.Shadow // Nil while it is put away.
 	used   bool              // Since the eviction last looked at it.
@@ -33,8 +34,8 @@ func (c *circuit) step(o *schemas.Outcome, policies *breaker.Policies) Step {
 	index := c.row.Records
 	r := c.shadow.Step(o.Time, processor.Input{Outcome: o, Trigger: schemas.Trigger{Offset: index}})
 	s := Step{
-		Circuit: c.row.Circuit, At: r.At, Index: index, Why: r.Why, Kind: r.Kind, Phase: c.shadow.Phase(),
-		Role: policies.RoleOf(c.policy, r.Kind), on: c,
+		Circuit: c.row.Circuit, Number: c.number, At: r.At, Index: index, Why: r.Why, Kind: r.Kind,
+		Phase: c.shadow.Phase(), Role: policies.RoleOf(c.policy, r.Kind), on: c,
 	}
 	c.row.Records++
 	c.row.Outcomes += o.Count
