@@ -85,7 +85,7 @@ func (r *Recording) signal(g *Group, w watch, falseTrips float64) Signal {
 	s := Signal{Name: w.name, Kind: w.kind, Candidates: []Candidate{}, Proposed: []Proposed{}}
 	var runs []run
 	for _, circuit := range g.Circuits {
-		x := w.run(r.circuits[circuit])
+		x := w.run(*r.circuits[circuit])
 		s.Seen += len(x.healthy)
 		s.Bad += number(x.healthy)
 		runs = append(runs, x)

@@ -25,7 +25,7 @@ const mostGroups = 1000
 
 // Recording is what was recorded, as far as proposals go by it. The zero value is empty.
 type Recording struct {
-	circuits map[string][]mark
+	circuits map[string]*[]mark // A pointer, so that a key is written once: an outcome's strings do not live on.
 	roles    *breaker.Policies
 	outcomes int
 	healthy  int
@@ -59,17 +59,18 @@ var kindOf = [...]string{
 // to be bad. An outcome with a count of n is n outcomes.
 func (r *Recording) Add(o *schemas.Outcome, bad bool) error {
 	if r.circuits == nil {
-		r.circuits, r.roles = map[string][]mark{}, breaker.Builtin()
+		r.circuits, r.roles = map[string]*[]mark{}, breaker.Builtin()
 	}
 	if o.Count > MostOutcomes-int64(r.outcomes) {
 		return fmt.Errorf("there are more than %d outcomes; give a shorter stretch, or fewer circuits", MostOutcomes)
 	}
 	m := mark{at: o.Time.UnixMilli(), is: r.classOf(o.Kind), bad: bad}
-	name := o.Circuit
-	if _, ok := r.circuits[name]; !ok {
-		name = strings.Clone(name)
+	marks := r.circuits[o.Circuit]
+	if marks == nil {
+		marks = new([]mark)
+		r.circuits[strings.Clone(o.Circuit)] = marks
 	}
-	r.circuits[name] = append(r.circuits[name], slices.Repeat([]mark{m}, int(o.Count))...)
+	*marks = append(*marks, slices.Repeat([]mark{m}, int(o.Count))...)
 	r.outcomes += int(o.Count)
 	if bad {
 		return nil

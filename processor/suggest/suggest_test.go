@@ -292,6 +292,25 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestAlias reads outcomes whose strings are written over by the next one, as a reader of lines yields them.
+func TestAlias(t *testing.T) {
+	var r suggest.Recording
+	line := make([]byte, 0, 100)
+	for i := range 300 {
+		line = fmt.Appendf(line[:0], `{"circuit":"u%d:r:v1","kind":"accepted","time":"2026-09-14T12:00:00Z"}`, i%3)
+		var o schemas.Outcome
+		if err := schemas.DecodeOutcome(nil, line, &o); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Add(&o, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p, err := r.Propose(1e-5); err != nil || len(p.Groups) != 3 {
+		t.Errorf("%d groups, %v, want 3", len(p.Groups), err)
+	}
+}
+
 // TestCounts takes an outcome of n as n, and refuses more than fit.
 func TestCounts(t *testing.T) {
 	var r suggest.Recording

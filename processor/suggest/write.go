@@ -95,7 +95,7 @@ func (r *Recording) replay(policies *breaker.Policies) string {
 	trips, found, stretches := 0, 0, 0
 	for name, marks := range r.circuits {
 		within, hit := false, false
-		for _, m := range marks {
+		for _, m := range *marks {
 			step := run.Step(&schemas.Outcome{
 				Circuit: name, Kind: kindOf[m.is], Count: 1, Time: time.UnixMilli(m.at).UTC(),
 			})
