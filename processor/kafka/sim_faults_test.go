@@ -13,6 +13,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -238,10 +239,11 @@ func (s *simulation) reset(e event) {
 func (s *simulation) refused(e event) {
 	topic := []string{topics.Changelog, topics.Transitions, topics.State, topics.Outcomes}[e.pick%4]
 	err := []*kerr.Error{kerr.PolicyViolation, kerr.NotEnoughReplicas, kerr.InvalidRecord}[e.pick/4%3]
+	f := kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: err, Count: e.nth}
 	if topic == topics.Outcomes {
-		return // Its producers would be refused too.
+		f.When = isForward // Its producers would be refused too.
 	}
-	handle := s.fake.FailProduce(topic, err, e.nth)
+	handle := s.fake.Fault(f)
 	s.uncountable()
 	s.mends = append(s.mends, func() {
 		s.tally.add(e.class, int(handle.Hits()))

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/fusebox-project/fusebox/internal/kafkatest"
 )
 
@@ -38,7 +40,7 @@ func (i *instance) begin() *life {
 	l := &life{of: i, line: i.s.fake.Line()}
 	l.process = i.s.world.start(func(c *Config) {
 		c.Instance, c.DataDir, c.Workers, c.MaxResident = i.name, i.dir, i.workers, i.s.plan.resident
-		c.Client = l.line.Opts()
+		c.Client = append(l.line.Opts(), kgo.ProducerBatchCompression(kgo.NoCompression())) // See isForward.
 		c.Store.MemTableBytes = 1 << 20
 		c.Logger = slog.New(slog.NewTextHandler(&i.s.log, nil)).With("in", fmt.Sprint(i.name, i.lives))
 	}, func(loop *Loop) { loop.crash, loop.skew = l.at, i.skew })
