@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -10,7 +11,7 @@ import (
 // Adopt makes a circuit what a published record says that tells of a change, at the partition's clock. A change leaves
 // a circuit empty, so that is all of it but the ids of its newest outcomes: where the circuit is in memory they stay as
 // they are, else there are none. An audit begins with it in the middle of a log.
-// Its shadow is not empty then: see Hear.
+// Its shadow is not empty then: it stays as it is where the record says the same of it, else see Hear.
 func (p *Partition) Adopt(s *schemas.State) {
 	if p.slot(s.Circuit) == nil {
 		p.create(s.Circuit)
@@ -20,20 +21,28 @@ func (p *Partition) Adopt(s *schemas.State) {
 	c.breaker = breaker.Published(s)
 	c.counts, c.notCounted = breaker.NewCounts(c.policy), schemas.NotCounted{}
 	c.born, c.sequence, c.inputs, c.last = s.Born, s.Sequence, s.Inputs, p.clock
-	if c.unshown = false; c.shadow != nil {
+	if c.unshown = false; c.shadow != nil && !c.shadow.is(s.Shadow) {
 		c.shadow.told = s.Shadow
 	}
 }
 
+// is tells whether a published record says what is known of the shadow.
+func (s *Shadow) is(told *schemas.Shadow) bool {
+	a, b := schemas.State{Shadow: s.summary()}, schemas.State{Shadow: told}
+	return bytes.Equal(schemas.AppendState(nil, &a), schemas.AppendState(nil, &b))
+}
+
 // Hear takes a published record's word for all that it says of its circuit's shadow, its own sequence with it. It does
 // so, and reports true, only where nothing else is known of the shadow: it was there when the circuit was adopted, and
-// judges nothing since.
+// judges nothing since. A transition of the shadow itself tells nothing that the circuit's record does not.
 func (p *Partition) Hear(s *schemas.State) bool {
 	c := p.slot(s.Circuit)
-	if c == nil || s.Shadow == nil || c.shadow == nil || c.shadow.told == nil {
+	if c == nil || c.shadow == nil || c.shadow.told == nil {
 		return false
 	}
-	c.sequence, c.inputs, c.shadow.told = s.Sequence, s.Inputs, s.Shadow
+	if s.Shadow != nil {
+		c.sequence, c.inputs, c.shadow.told = s.Sequence, s.Inputs, s.Shadow
+	}
 	return true
 }
 

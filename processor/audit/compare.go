@@ -18,6 +18,8 @@ func (a *Audit) compare() {
 		switch {
 		case !t.followed:
 			a.unfollowed(records, i)
+		case !any && (a.hears(p) || p.IsShadow && t.from == p.Inputs):
+			a.tally.gap(Beside, *p)
 		case any:
 			a.judge(p, &made)
 		case t.repeats:
@@ -43,7 +45,7 @@ func (a *Audit) unfollowed(records []published, i int) {
 	switch {
 	case !a.known:
 		why = NoPolicy
-	case p.IsShadow || p.Shadow != nil:
+	case p.IsShadow:
 		why = Beside
 	}
 	a.tally.gap(why, *p)
@@ -51,8 +53,19 @@ func (a *Audit) unfollowed(records []published, i int) {
 		return q.Circuit == p.Circuit && !q.IsShadow
 	})
 	if !later && a.inputs.At() == p.Inputs {
-		a.adopt(p, false)
+		a.adopt(p)
 	}
+}
+
+// hears takes a published record's word where it tells only of a shadow of which nothing else is known.
+func (a *Audit) hears(p *published) bool {
+	if p.IsShadow {
+		return a.core.Hear(&p.State)
+	}
+	now, any := a.core.State(p.Circuit, a.core.Clock())
+	now.Shadow, now.Sequence, now.Clamped = p.Shadow, now.Sequence+1, p.Clamped
+	now.Trigger, now.Inputs = p.Trigger, p.Inputs
+	return any && differences(&p.State, &now) == nil && a.core.Hear(&p.State)
 }
 
 // takeMade takes from what was made what a published record is to be compared with: what is the same, that of its
@@ -92,6 +105,9 @@ func (a *Audit) unasked(made *schemas.State) {
 // judge compares a published record with what was made.
 func (a *Audit) judge(p *published, made *schemas.State) {
 	t := a.track(p.Circuit)
+	if a.core.Hear(&p.State) {
+		made.Shadow = p.Shadow
+	}
 	fields := differences(&p.State, made)
 	switch {
 	case len(fields) == 0:
@@ -115,7 +131,7 @@ func (a *Audit) judge(p *published, made *schemas.State) {
 // readopt takes a published record's word, where it is one of a change. Else the circuit is not followed any more.
 func (a *Audit) readopt(p *published, t *track) {
 	t.followed = false
-	a.adopt(p, true)
+	a.adopt(p)
 }
 
 // onlyAttempt tells whether records differ in nothing but what follows from when the circuit last recovered.

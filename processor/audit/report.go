@@ -63,7 +63,7 @@ const (
 	ClampedClock Reason = "clamped_clock" // A timestamp in the future was clamped to a wall clock.
 	Repeats      Reason = "repeats"       // An outcome may repeat one of before the range.
 	Recovery     Reason = "recovery"      // When the circuit recovered before the range is not known.
-	Beside       Reason = "shadow"        // The circuit has a shadow, which began to judge before the range.
+	Beside       Reason = "shadow"        // Of a shadow that began to judge before the range.
 	Crowded      Reason = "crowded"       // More circuits than are kept in memory.
 )
 

@@ -70,7 +70,7 @@ func (a *Audit) differs(p *published, fields []Field) {
 	t := a.track(p.Circuit)
 	if t.suspect {
 		a.tally.goesOn(t.told, p.offset)
-		a.adopt(p, true)
+		a.adopt(p)
 		return
 	}
 	d := Difference{

@@ -11,15 +11,16 @@ import (
 // track is what an audit knows of a circuit beside what the core has of it. One that is not followed is in the core all
 // the same, so that it knows the newest ids; what the core makes of it says nothing.
 type track struct {
-	followed bool // What the core has of it is what the processor had.
-	ever     bool // It was followed at some time.
-	born     bool // It was followed from its birth on: nothing of it is unknown.
-	recovers bool // When it recovered last is known.
-	suspect  bool // The last record that was compared differed.
-	clamped  bool // A timestamp was clamped since its last change.
-	ids      int  // Outcomes with ids that were seen.
-	repeats  bool // Since its last change, something came that may repeat what came before the range.
-	told     int  // The number of the difference that was told last.
+	followed bool           // What the core has of it is what the processor had.
+	ever     bool           // It was followed at some time.
+	born     bool           // It was followed from its birth on: nothing of it is unknown.
+	recovers bool           // When it recovered last is known.
+	from     schemas.Inputs // Of the record by which it was adopted.
+	suspect  bool           // The last record that was compared differed.
+	clamped  bool           // A timestamp was clamped since its last change.
+	ids      int            // Outcomes with ids that were seen.
+	repeats  bool           // Since its last change, something came that may repeat what came before the range.
+	told     int            // The number of the difference that was told last.
 }
 
 // circuitsKept bounds how many circuits are told apart in all.
@@ -99,18 +100,18 @@ func (a *Audit) follow(t *track) {
 }
 
 // adopt follows a circuit from a published change on. It reports false where the record is not surely one: its change
-// is of now, and no override ended by itself, as then outcomes may have been counted since. The circuit's shadow is not
-// empty at a change: if it has one, the core must have followed it already.
-func (a *Audit) adopt(p *published, beside bool) bool {
+// is of now, and no override ended by itself, as then outcomes may have been counted since.
+func (a *Audit) adopt(p *published) bool {
 	ended := p.Override == nil && p.Operator == nil && p.Previous > schemas.HalfOpen
 	now := p.ChangedAt.Equal(a.core.Clock()) && p.Trigger.Topic != ""
-	whole := !p.IsShadow && (p.Shadow == nil || beside) && p.Degraded == nil
+	whole := !p.IsShadow && p.Degraded == nil
 	if !a.known || !a.room(p.Circuit) || !now || ended || !whole {
 		return false
 	}
 	a.core.Adopt(&p.State)
 	t := a.track(p.Circuit)
 	t.born, t.clamped, t.suspect, t.repeats = false, false, false, false
+	t.from = p.Inputs
 	t.recovers = p.Attempt == 0 || breaker.Recovers(&p.State)
 	a.follow(t)
 	return true
