@@ -53,7 +53,7 @@ func input(s naive.Step) (in processor.Input, ok bool) {
 // for records of the shadow alone.
 func TestShadowTouchesNothing(t *testing.T) {
 	moves := 0
-	for seed := range uint64(400) {
+	for seed := range uint64(150) {
 		p, steps := naive.Generate(seed)
 		beside, without, _ := p.Beside()
 		with, bare := newRig(t, beside.YAML()), newRig(t, without.YAML())
@@ -74,7 +74,7 @@ func TestShadowTouchesNothing(t *testing.T) {
 			}
 		}
 	}
-	if moves < 500 {
+	if moves < 200 {
 		t.Errorf("the shadows moved %d times, too few to tell anything", moves)
 	}
 }
@@ -107,7 +107,7 @@ func plainly(r processor.Result, told map[string]string) string {
 // any two of them, and through a backtest: both trip at the same outcomes for the same reasons.
 func TestShadowIsABacktest(t *testing.T) {
 	trips := 0
-	for seed := range uint64(300) {
+	for seed := range uint64(120) {
 		p, steps := naive.Generate(seed)
 		beside, _, alone := p.Beside()
 		policies := read(t, beside.YAML())
@@ -139,7 +139,7 @@ func TestShadowIsABacktest(t *testing.T) {
 			t.Fatalf("seed %d: live\n%v\nbacktest\n%v\n%s", seed, live, recorded, beside.YAML())
 		}
 	}
-	if trips < 300 {
+	if trips < 100 {
 		t.Errorf("the shadows tripped %d times, too few to tell anything", trips)
 	}
 }
