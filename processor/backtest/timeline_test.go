@@ -42,13 +42,13 @@ func TestTimeline(t *testing.T) {
 // value of each bucket stays, the one that tripped too, and there is none below the minimum and while it is open.
 func TestTimelineOfRules(t *testing.T) {
 	policies := read(t, `version: 1
-defaults: {break: {duration: 1h, max: 1h, jitter: 0}}
+defaults: {break: {duration: 2h, max: 2h, jitter: 0}}
 policies: [{name: p, match: ["*"], rules: [{name: lately, type: ratio, threshold: 0.5, last: 40}]}]
 `)
 	run := backtest.New(policies, backtest.Options{})
 	line := backtest.NewTimeline(16, policies.For("c"))
 	trip := -1
-	for i := range 1000 {
+	for i := range 3000 {
 		o := schemas.Outcome{Circuit: "c", Kind: schemas.Accepted, Time: second(i), Count: 1}
 		if i >= 500 {
 			o.Kind = schemas.MissingEvidence
