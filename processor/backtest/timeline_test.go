@@ -50,7 +50,7 @@ policies: [{name: p, match: ["*"], rules: [{name: lately, type: ratio, threshold
 	trip := -1
 	for i := range 3000 {
 		o := schemas.Outcome{Circuit: "c", Kind: schemas.Accepted, Time: second(i), Count: 1}
-		if i >= 500 {
+		if i >= 600 {
 			o.Kind = schemas.MissingEvidence
 		}
 		step := run.Step(&o)
@@ -59,8 +59,8 @@ policies: [{name: p, match: ["*"], rules: [{name: lately, type: ratio, threshold
 		}
 		line.Add(&step, 1)
 	}
-	if trip != 519 {
-		t.Fatalf("tripped at %d, want 519", trip)
+	if trip != 619 {
+		t.Fatalf("tripped at %d, want 619", trip)
 	}
 	d := line.Draw()
 	lately := d.Rules[0]
