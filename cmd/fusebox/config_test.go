@@ -39,9 +39,9 @@ func TestDefaults(t *testing.T) {
 	host, _ := os.Hostname()
 	want := config{
 		Group: "fusebox", TopicPrefix: "fusebox.", DataDir: "./data", InstanceID: host,
-		CommitInterval: 200 * time.Millisecond, Workers: runtime.GOMAXPROCS(0), MaxResidentCircuits: 100_000,
-		MaxCircuits: 1_000_000, MetricsMaxCircuits: 1000, ShutdownTimeout: 30 * time.Second, HTTPAddr: ":8080",
-		LogFormat: "text",
+		CommitInterval: 200 * time.Millisecond, Compression: "none", Workers: runtime.GOMAXPROCS(0),
+		MaxResidentCircuits: 100_000, MaxCircuits: 1_000_000, MetricsMaxCircuits: 1000,
+		ShutdownTimeout: 30 * time.Second, HTTPAddr: ":8080", LogFormat: "text",
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("readConfig(nothing) = %+v, want %+v", c, want)
