@@ -114,7 +114,7 @@ func (a *Audit) judge(p *published, made *schemas.State) {
 		a.tally.report.Same++
 		t.suspect = false
 		t.repeats = t.repeats && p.ChangedAt.Before(a.core.Clock())
-	case t.repeats && mayRepeat(&p.State, made, fields):
+	case t.repeats && mayRepeat(&p.State, made, fields), t.repeated && shadowMayRepeat(&p.State, made, fields):
 		a.tally.gap(Repeats, *p)
 		a.readopt(p, t)
 	case t.clamped || a.core.Clock().Before(a.clamped):
@@ -143,11 +143,23 @@ func onlyAttempt(fields []Field) bool {
 // dropped in the other as it had come before: the cause or the degradation counts otherwise, or what the circuit did
 // before shows in the rest.
 func mayRepeat(published, made *schemas.State, fields []Field) bool {
-	counts := func(a, b *schemas.Cause) bool {
-		return (a == nil) != (b == nil) || a != nil && (a.NotCounted != b.NotCounted || a.Throughput != b.Throughput)
-	}
-	return counts(published.Cause, made.Cause) || counts(published.Degraded, made.Degraded) ||
+	return otherCounts(published.Cause, made.Cause) || otherCounts(published.Degraded, made.Degraded) ||
 		slices.ContainsFunc(fields, func(f Field) bool { return f.Name == "sequence" || f.Name == "probe" })
+}
+
+// shadowMayRepeat is mayRepeat for records that differ in nothing but what their shadow has counted, which goes on when
+// the circuit changes.
+func shadowMayRepeat(published, made *schemas.State, fields []Field) bool {
+	if published.IsShadow {
+		return otherCounts(published.Cause, made.Cause)
+	}
+	a, b := published.Shadow, made.Shadow
+	return len(fields) == 1 && fields[0].Name == "shadow" && a != nil && b != nil && otherCounts(a.Cause, b.Cause)
+}
+
+// otherCounts tells whether two causes counted otherwise.
+func otherCounts(a, b *schemas.Cause) bool {
+	return (a == nil) != (b == nil) || a != nil && (a.NotCounted != b.NotCounted || a.Throughput != b.Throughput)
 }
 
 // differences returns the fields in which two records differ, by their names on the wire.

@@ -20,6 +20,7 @@ type track struct {
 	clamped  bool           // A timestamp was clamped since its last change.
 	ids      int            // Outcomes with ids that were seen.
 	repeats  bool           // Since its last change, something came that may repeat what came before the range.
+	repeated bool           // So it did since the circuit was born: its shadow may have counted that ever since.
 	told     int            // The number of the difference that was told last.
 }
 
@@ -59,6 +60,7 @@ func (a *Audit) note(t *track, h *Handled, result *processor.Result) {
 	if h.From != nil && !a.config.Whole && a.handled < early {
 		t.repeats = true
 	}
+	t.repeated = t.repeated || t.repeats
 	if result.Moves > 0 {
 		t.clamped = false
 	}
