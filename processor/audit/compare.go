@@ -17,14 +17,14 @@ func (a *Audit) compare() {
 		made, any := a.takeMade(p)
 		switch {
 		case !t.followed:
-			a.unfollowed(records, i)
+			a.unfollowed(p, records[i+1:])
 		case !any && (a.hears(p) || p.IsShadow && t.from == p.Inputs):
 			a.tally.gap(Beside, *p)
 		case any:
-			a.judge(p, &made)
+			a.judge(p, &made, records[i+1:])
 		case t.repeats:
 			a.tally.gap(Repeats, *p)
-			a.readopt(p, t)
+			a.readopt(p, t, records[i+1:])
 		default:
 			a.differs(p, nil)
 		}
@@ -38,9 +38,8 @@ func (a *Audit) compare() {
 	a.made, a.group, a.odd = a.made[:0], nil, nil
 }
 
-// unfollowed begins to follow a circuit where it can: with the last of the records that one input made.
-func (a *Audit) unfollowed(records []published, i int) {
-	p := &records[i]
+// unfollowed begins to follow a circuit where it can.
+func (a *Audit) unfollowed(p *published, behind []published) {
 	why := Unchanged
 	switch {
 	case !a.known:
@@ -49,9 +48,12 @@ func (a *Audit) unfollowed(records []published, i int) {
 		why = Beside
 	}
 	a.tally.gap(why, *p)
-	later := slices.ContainsFunc(records[i+1:], func(q published) bool {
-		return q.Circuit == p.Circuit && !q.IsShadow
-	})
+	a.takeUp(p, behind)
+}
+
+// takeUp follows a circuit from a published record on where it is the last of those that one input made.
+func (a *Audit) takeUp(p *published, behind []published) {
+	later := slices.ContainsFunc(behind, func(q published) bool { return q.Circuit == p.Circuit && !q.IsShadow })
 	if !later && a.inputs.At() == p.Inputs {
 		a.adopt(p)
 	}
@@ -94,7 +96,7 @@ func (a *Audit) unasked(made *schemas.State) {
 		p := &a.odd[i]
 		near := p.Sequence == made.Sequence || p.Trigger == made.Trigger
 		if near && p.Circuit == made.Circuit && p.IsShadow == made.IsShadow {
-			a.judge(p, made)
+			a.judge(p, made, nil)
 			a.odd = slices.Delete(a.odd, i, i+1)
 			return
 		}
@@ -102,8 +104,8 @@ func (a *Audit) unasked(made *schemas.State) {
 	a.missing(made)
 }
 
-// judge compares a published record with what was made.
-func (a *Audit) judge(p *published, made *schemas.State) {
+// judge compares a published record, with those behind it at the same cut, with what was made.
+func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 	t := a.track(p.Circuit)
 	if a.core.Hear(&p.State) {
 		made.Shadow = p.Shadow
@@ -113,25 +115,25 @@ func (a *Audit) judge(p *published, made *schemas.State) {
 	case len(fields) == 0:
 		a.tally.report.Same++
 		t.suspect = false
-		t.repeats = t.repeats && p.ChangedAt.Before(a.core.Clock())
+		t.repeats = t.repeats && (t.unsure() || p.ChangedAt.Before(a.core.Clock()))
 	case t.repeats && mayRepeat(&p.State, made, fields), t.repeated && shadowMayRepeat(&p.State, made, fields):
 		a.tally.gap(Repeats, *p)
-		a.readopt(p, t)
+		a.readopt(p, t, behind)
 	case t.clamped || a.core.Clock().Before(a.clamped):
 		a.tally.gap(ClampedClock, *p)
-		a.readopt(p, t)
+		a.readopt(p, t, behind)
 	case !t.recovers && onlyAttempt(fields):
 		a.tally.gap(Recovery, *p)
-		a.readopt(p, t)
+		a.readopt(p, t, behind)
 	default:
 		a.differs(p, fields)
 	}
 }
 
 // readopt takes a published record's word, where it is one of a change. Else the circuit is not followed any more.
-func (a *Audit) readopt(p *published, t *track) {
+func (a *Audit) readopt(p *published, t *track, behind []published) {
 	t.followed = false
-	a.adopt(p)
+	a.takeUp(p, behind)
 }
 
 // onlyAttempt tells whether records differ in nothing but what follows from when the circuit last recovered.

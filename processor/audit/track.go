@@ -53,12 +53,14 @@ const early = 10_000
 // note takes down what a record did to a circuit.
 func (a *Audit) note(t *track, h *Handled, result *processor.Result) {
 	o := h.Input.Outcome
-	if o != nil && o.ID != "" && result.Why != processor.Duplicate {
-		t.ids++
-		t.repeats = t.repeats || !t.born && t.ids < idsKept
-	}
 	if h.From != nil && !a.config.Whole && a.handled < early {
-		t.repeats = true
+		t.repeats, t.born, t.ids = true, false, 0 // Where it was dropped, the circuit knows other ids, too.
+	}
+	if o != nil && o.ID != "" {
+		t.repeats = t.repeats || t.unsure()
+		if result.Why != processor.Duplicate {
+			t.ids++
+		}
 	}
 	t.repeated = t.repeated || t.repeats
 	if result.Moves > 0 {
@@ -72,6 +74,9 @@ func (a *Audit) note(t *track, h *Handled, result *processor.Result) {
 	}
 }
 
+// unsure tells whether the circuit may know ids of before the range.
+func (t *track) unsure() bool { return !t.born && t.ids < idsKept }
+
 // begin follows a circuit whose birth was published, where this is the record that made it known. Its shadow has to be
 // as young: one that the circuit had in an earlier life goes on.
 func (a *Audit) begin(circuit string, t *track) {
@@ -80,7 +85,7 @@ func (a *Audit) begin(circuit string, t *track) {
 		if p.Circuit != circuit || p.Sequence != 1 || p.IsShadow || t.followed || !a.known {
 			continue
 		}
-		if s := p.Shadow; s != nil && !s.Since.Equal(p.Born) {
+		if s := p.Shadow; s != nil && (!s.Since.Equal(p.Born) || s.Epoch > 0 || s.Trips > 0) {
 			continue
 		}
 		a.core.Drop(circuit)
