@@ -49,13 +49,15 @@ type Candidate struct {
 	Last      int     `json:"last"`
 	Matching  int     `json:"matching"`  // So many of the last ones have to be bad; more than there are can never be.
 	Threshold float64 `json:"threshold"` // The share that this is, in whole thousandths.
-	Highest   int     `json:"highest"`   // The most that were bad in a healthy window.
+	Highest   int     `json:"highest"`   // The most that were bad in a healthy window, of as many as Last.
 	Streaks   float64 `json:"streaks"`   // How many outcomes tell as much as one, as they come in streaks.
 	Upper     float64 `json:"upper"`     // The share of bad ones that can lie behind the recording.
 	Chance    float64 `json:"chance"`    // Of a false trip in a window.
 	Half      Delay   `json:"half"`      // If from some moment on half of the good answers went bad.
 	All       Delay   `json:"all"`       // If all did.
 	Truth     *Found  `json:"truth"`     // Of the stretches that are known to be bad; null where there are none.
+
+	least int // What Matching is at least.
 }
 
 // Delay is after how many outcomes a change is found: within so many in five and in nine cases of ten, -1
@@ -75,7 +77,14 @@ type Found struct {
 // run is what a rule sees of one circuit.
 type run struct {
 	healthy []bool // Whether each outcome was bad, those of bad stretches left out.
+	records []tally
 	whole   []sighted
+}
+
+// tally is a healthy record of outcomes that are all alike.
+type tally struct {
+	count int
+	bad   bool
 }
 
 type sighted struct{ bad, known bool } // An outcome, and whether it lies in a stretch that is known to be bad.
@@ -91,7 +100,10 @@ func (r *Recording) signal(g *Group, w watch, falseTrips float64) Signal {
 		runs = append(runs, x)
 	}
 	for _, last := range lasts {
-		c := Candidate{Last: last}
+		c := Candidate{Last: last, least: leastMatching}
+		for _, x := range runs {
+			c.clear(x.records)
+		}
 		enough := false
 		for _, x := range runs {
 			if len(x.healthy) < max(2*last, fewInPart) {
@@ -101,13 +113,13 @@ func (r *Recording) signal(g *Group, w watch, falseTrips float64) Signal {
 			if len(s.Candidates) == 0 && l.Worst >= s.Level.Worst {
 				s.Level = l
 			}
-			c.fit(&l, x.healthy, falseTrips)
+			c.fit(&l, falseTrips)
 			enough = true
 		}
 		if !enough {
 			break
 		}
-		c.Threshold = math.Floor(1000*float64(c.Matching)/float64(last)) / 1000
+		c.Threshold = float64(c.thousandths(c.Matching)) / 1000
 		c.try(runs)
 		s.Candidates = append(s.Candidates, c)
 	}
@@ -122,18 +134,47 @@ func (w *watch) run(marks []mark) run {
 		if !slices.Contains(w.sees, m.is) {
 			continue
 		}
-		x.whole = append(x.whole, sighted{m.is == w.bad, m.bad})
+		count, bad := int(m.count), m.is == w.bad
+		x.whole = append(x.whole, slices.Repeat([]sighted{{bad, m.bad}}, count)...)
 		if !m.bad {
-			x.healthy = append(x.healthy, m.is == w.bad)
+			x.healthy = append(x.healthy, slices.Repeat([]bool{bad}, count)...)
+			x.records = append(x.records, tally{count, bad})
 		}
 	}
 	return x
 }
 
-// fit raises the threshold until the rule trips in none of the windows of a circuit, and by chance in few enough.
-func (c *Candidate) fit(l *Level, healthy []bool, falseTrips float64) {
-	highest := 0
-	windows(healthy, c.Last, func(bad int) { highest = max(highest, bad) })
+// clear raises the least that may be proposed above every window of a circuit, however little was recorded of it. A
+// window holds whole records, and so more outcomes than asked for where they stand for several.
+func (c *Candidate) clear(records []tally) {
+	bad, total, oldest := 0, 0, 0
+	for _, r := range records {
+		total += r.count
+		if r.bad {
+			bad += r.count
+		}
+		for ; total-records[oldest].count >= c.Last; oldest++ {
+			total -= records[oldest].count
+			if records[oldest].bad {
+				bad -= records[oldest].count
+			}
+		}
+		if total < c.Last {
+			continue
+		}
+		c.Highest = max(c.Highest, bad*c.Last/total)
+		for c.least <= c.Last && c.thousandths(c.least)*total <= 1000*bad {
+			c.least++
+		}
+	}
+}
+
+// thousandths returns the threshold at which so many bad ones are enough.
+func (c *Candidate) thousandths(matching int) int { return 1000 * matching / c.Last }
+
+// fit raises the threshold until the rule trips in no window of any circuit, and in those of one by chance seldom
+// enough.
+func (c *Candidate) fit(l *Level, falseTrips float64) {
 	streaks, linked := 1.0, 0.0
 	for _, last := range lasts {
 		if last <= c.Last { // What shorter windows tell of streaks is more certain.
@@ -144,16 +185,16 @@ func (c *Candidate) fit(l *Level, healthy []bool, falseTrips float64) {
 	upper := l.upper(streaks)
 	trips := chances(c.Last, upper, l.together(linked))
 	loss := l.Worst + leastLoss*(1-l.Worst)
-	k := max(leastMatching, highest+1, int(math.Ceil(loss*float64(c.Last)-1e-9)))
+	k := max(c.least, int(math.Ceil(loss*float64(c.Last)-1e-9)))
 	for k <= c.Last && trips[k] > falseTrips {
 		k++
 	}
-	c.Highest = max(c.Highest, highest)
-	if k > c.Matching {
-		c.Matching, c.Streaks, c.Upper, c.Chance = k, streaks, upper, 0
-		if k <= c.Last {
-			c.Chance = trips[k]
-		}
+	chance := 0.0
+	if k <= c.Last {
+		chance = trips[k]
+	}
+	if k > c.Matching || k == c.Matching && chance > c.Chance {
+		c.Matching, c.Streaks, c.Upper, c.Chance = k, streaks, upper, chance
 	}
 }
 

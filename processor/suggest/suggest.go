@@ -7,6 +7,7 @@
 package suggest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor"
+	"github.com/fusebox-project/fusebox/processor/backtest"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -27,16 +30,18 @@ const mostGroups = 1000
 type Recording struct {
 	circuits map[string]*[]mark // A pointer, so that a key is written once: an outcome's strings do not live on.
 	roles    *breaker.Policies
+	run      *backtest.Run // It tells what is a repeat, which no rule sees.
 	outcomes int
 	healthy  int
 	from, to time.Time // Of the healthy ones.
 }
 
-// mark is what is kept of an outcome.
+// mark is what is kept of a record.
 type mark struct {
-	at  int64 // In milliseconds since 1970.
-	is  class
-	bad bool // It lies in a stretch that is known to be bad.
+	at    int64 // In milliseconds since 1970.
+	count int32 // Of outcomes, at most MostOutcomes.
+	is    class
+	bad   bool // It lies in a stretch that is known to be bad.
 }
 
 // class is what an outcome is evidence of, by the roles that kinds have by default.
@@ -56,21 +61,24 @@ var kindOf = [...]string{
 }
 
 // Add takes in the next outcome of its circuit, whose Time must be set, and whether it lies in a stretch that is known
-// to be bad. An outcome with a count of n is n outcomes.
+// to be bad. An outcome with a count of n is n outcomes; a repeat of one is none.
 func (r *Recording) Add(o *schemas.Outcome, bad bool) error {
 	if r.circuits == nil {
 		r.circuits, r.roles = map[string]*[]mark{}, breaker.Builtin()
+		r.run = backtest.New(r.roles, backtest.Options{})
+	}
+	if r.run.Step(o).Why == processor.Duplicate {
+		return nil
 	}
 	if o.Count > MostOutcomes-int64(r.outcomes) {
 		return fmt.Errorf("there are more than %d outcomes; give a shorter stretch, or fewer circuits", MostOutcomes)
 	}
-	m := mark{at: o.Time.UnixMilli(), is: r.classOf(o.Kind), bad: bad}
 	marks := r.circuits[o.Circuit]
 	if marks == nil {
 		marks = new([]mark)
 		r.circuits[strings.Clone(o.Circuit)] = marks
 	}
-	*marks = append(*marks, slices.Repeat([]mark{m}, int(o.Count))...)
+	*marks = append(*marks, mark{o.Time.UnixMilli(), int32(o.Count), r.classOf(o.Kind), bad})
 	r.outcomes += int(o.Count)
 	if bad {
 		return nil
@@ -154,7 +162,7 @@ func (r *Recording) Propose(falseTrips float64) (Proposal, error) {
 		return Proposal{}, fmt.Errorf("there are %d routes, and a policy file has at most %d policies; give fewer",
 			len(groups), mostGroups)
 	}
-	for _, name := range slices.Sorted(maps.Keys(groups)) {
+	for _, name := range slices.SortedFunc(maps.Keys(groups), closestFirst) {
 		g := groups[name]
 		for _, w := range watched {
 			g.Signals = append(g.Signals, r.signal(g, w, falseTrips))
@@ -167,12 +175,18 @@ func (r *Recording) Propose(falseTrips float64) (Proposal, error) {
 }
 
 // groupOf returns the group of a circuit and the pattern by which it belongs to it: all versions and tenants of one
-// route of one use case.
+// route of one use case. What would be any text in a pattern is any one character there: a pattern cannot say less.
 func groupOf(circuit string) (name, pattern string) {
+	circuit = strings.ReplaceAll(circuit, "*", "?")
 	parts := strings.SplitN(circuit, ":", 3)
 	if len(parts) < 3 {
 		return circuit, circuit
 	}
 	name = parts[0] + ":" + parts[1]
 	return name, name + ":*"
+}
+
+// closestFirst orders groups so that none stands behind one whose pattern matches all that its own does.
+func closestFirst(a, b string) int {
+	return cmp.Or(cmp.Compare(strings.Count(a, "?"), strings.Count(b, "?")), cmp.Compare(a, b))
 }

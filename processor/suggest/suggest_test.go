@@ -115,6 +115,8 @@ func trips(t *testing.T, text string, outcomes []schemas.Outcome) []int {
 // does so with the first quarter and the first half.
 func TestRecorded(t *testing.T) {
 	within := map[string]int{"happy-number.gpt-4": 60, "prime.gpt-4": 60, "opinion.gpt-4": 60}
+	// Three others get worse as well, both leetcode and sensitive.gpt-4, and are not found: what goes bad there is too
+	// much like what was bad before, or too little.
 	// In the middle of the healthy half of prime.gpt-4 the questions change from primes to other numbers, and the share
 	// of wrong answers from 2 to 30 %: its first quarter cannot know.
 	uneven := map[string]bool{"prime.gpt-4": true}
@@ -128,13 +130,13 @@ func TestRecorded(t *testing.T) {
 			t.Errorf("%s: the change at %d is found at %v, want within %d outcomes", name, half, found, most)
 		}
 		if within[name] == 0 && len(found) > 0 {
-			t.Errorf("%s trips at %v, and nothing is worse there than before", name, found)
+			t.Errorf("%s trips at %v, want its change not found", name, found)
 		}
 		early := trips(t, propose(t, outcomes[:half/2], all, 1e-5).Policy, outcomes[:half])
 		if (len(early) > 0) != uneven[name] {
 			t.Errorf("%s: what its first quarter proposes trips in the first half at %v", name, early)
 		}
-		t.Logf("%s: the change at %d is found at %v; by its first quarter it trips at %v", name, half, found, early)
+		t.Logf("%s: after the change at %d it trips at %v; by its first quarter at %v", name, half, found, early)
 	}
 }
 

@@ -97,7 +97,7 @@ func (r *Recording) replay(policies *breaker.Policies) string {
 		within, hit := false, false
 		for _, m := range *marks {
 			step := run.Step(&schemas.Outcome{
-				Circuit: name, Kind: kindOf[m.is], Count: 1, Time: time.UnixMilli(m.at).UTC(),
+				Circuit: name, Kind: kindOf[m.is], Count: int64(m.count), Time: time.UnixMilli(m.at).UTC(),
 			})
 			if m.bad && !within {
 				stretches, hit = stretches+1, false
