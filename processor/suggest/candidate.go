@@ -162,7 +162,7 @@ func (c *Candidate) clear(records []tally) {
 		if total < c.Last {
 			continue
 		}
-		c.Highest = max(c.Highest, bad*c.Last/total)
+		c.Highest = max(c.Highest, (bad*c.Last+total-1)/total)
 		for c.least <= c.Last && c.thousandths(c.least)*total <= 1000*bad {
 			c.least++
 		}
