@@ -40,6 +40,8 @@ func TestCompare(t *testing.T) {
 		{"a severity of all", "type: ratio,", "type: ratio, minimum_throughput: 20,", nil},
 		{"a threshold", "0.5", "0.4", []difference{{
 			"rule r", ratio, "opens when, of at least 20 outcomes in the last minute, 40 % or more were failures"}}},
+		{"all", "0.5", "1", []difference{{
+			"rule r", ratio, "opens when, of at least 20 outcomes in the last minute, all were failures"}}},
 		{"a name", "name: r,", "name: failures,", []difference{{"rule r", "named r", "named failures"}}},
 		{"the order", "  - {name: r, type: ratio, threshold: 0.5}\n  - {name: down, type: consecutive, threshold: 5}",
 			"  - {name: down, type: consecutive, threshold: 5}\n  - {name: r, type: ratio, threshold: 0.5}",

@@ -20,7 +20,7 @@ func (p *Policy) words(r *Rule) string {
 	case Ratio:
 		return fmt.Sprintf("%s when, of %s, %s", does, r.sample(), p.shareWords(r))
 	case SlowRatio:
-		return fmt.Sprintf("%s when, of %s, %s or more took longer than %s%s", does, r.sample(), shareWord(r.Threshold),
+		return fmt.Sprintf("%s when, of %s, %s took longer than %s%s", does, r.sample(), shareOrMore(r.Threshold),
 			brief(s.Over), s.unlessAll())
 	case Count:
 		return fmt.Sprintf("%s at %d %s %s", does, r.Threshold, s.words("failures"), r.span())
@@ -36,7 +36,7 @@ func (p *Policy) words(r *Rule) string {
 // shareWords tells what share of what it saw a ratio waits for.
 func (p *Policy) shareWords(r *Rule) string {
 	if p.plain() {
-		return fmt.Sprintf("%s or more were %s", shareWord(r.Threshold), r.Selector.words("failures"))
+		return fmt.Sprintf("%s were %s", shareOrMore(r.Threshold), r.Selector.words("failures"))
 	}
 	times := shareWord(r.Threshold)
 	if r.Threshold > 1000 {
@@ -68,6 +68,14 @@ func shareWord(milli int64) string {
 		return "all"
 	}
 	return percent(milli)
+}
+
+// shareOrMore is shareWord for a least share: there is no more than all.
+func shareOrMore(milli int64) string {
+	if milli == 1000 {
+		return shareWord(milli)
+	}
+	return shareWord(milli) + " or more"
 }
 
 // sample tells which outcomes a ratio judges, and how many there must be.

@@ -38,7 +38,7 @@ stretch that was missed exceeds every delay.`,
 	var b backtester
 	flags := cmd.Flags()
 	flags.StringVar(&b.policy, "policy", "", "the policy `file` to try")
-	flags.StringVar(&b.compare, "compare", "", "another policy `file`, to be held against it")
+	flags.StringVar(&b.compare, "compare", "", "another policy `file`, as B beside that of --policy, A")
 	flags.StringVar(&b.truthFile, "truth", "", "a CSV `file` of stretches known to be bad")
 	flags.StringVar(&b.limits.delay, "max-delay", "",
 		"with --truth: the `most` that detection may take, outcomes such as 30 or a duration such as 2m")
@@ -74,7 +74,7 @@ type backtester struct {
 }
 
 func (b *backtester) run(cmd *cobra.Command, files []string) error {
-	if err := b.prepare(); err != nil {
+	if err := b.prepare(cmd); err != nil {
 		return err
 	}
 	page, err := createPage(b.html)
@@ -112,7 +112,7 @@ func (b *backtester) run(cmd *cobra.Command, files []string) error {
 }
 
 // prepare reads all that the flags name, so that nothing is found to be wrong at the end of a long run.
-func (b *backtester) prepare() error {
+func (b *backtester) prepare(cmd *cobra.Command) error {
 	c, err := loadConfig()
 	if err != nil {
 		return err
@@ -132,9 +132,20 @@ func (b *backtester) prepare() error {
 		if err != nil {
 			return err
 		}
+		tellShadows(cmd, named, policies)
 		b.sides = append(b.sides, newBacktestSide(named, policies, c.MaxResidentCircuits, truth, b.html != ""))
 	}
 	return nil
+}
+
+// tellShadows says which policies of a file are passed over, as they judge beside others.
+func tellShadows(cmd *cobra.Command, file string, policies *breaker.Policies) {
+	for _, p := range policies.All() {
+		if p.Shadows != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: shadow %s is not judged here; "+
+				"to try it, give it match in place of shadows\n", file, p.Name)
+		}
+	}
 }
 
 // builtin is what the built-in policy is called where a file is asked for.

@@ -12,6 +12,7 @@ func lintPolicies(cmd *cobra.Command, all []checkedPolicies, against []string) e
 	lints := make([]*lint.Lint, len(all))
 	for i, c := range all {
 		if c.policies != nil {
+			tellShadows(cmd, c.File, c.policies)
 			lints[i] = lint.New(c.policies)
 		}
 	}
