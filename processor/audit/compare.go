@@ -122,6 +122,8 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 	case t.clamped || a.core.Clock().Before(a.clamped):
 		a.tally.gap(ClampedClock, *p)
 		a.readopt(p, t, behind)
+	case onlyLate(&p.State, made, fields):
+		a.tally.gap(Order, *p)
 	case !t.recovers && onlyAttempt(fields):
 		a.tally.gap(Recovery, *p)
 		a.readopt(p, t, behind)
@@ -134,6 +136,20 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 func (a *Audit) readopt(p *published, t *track, behind []published) {
 	t.followed = false
 	a.takeUp(p, behind)
+}
+
+// onlyLate tells whether records differ in nothing but how many outcomes came too late before the cause. Signals move
+// the clock by which an outcome is late, and where one was held up, its place among them shows at the next record only.
+func onlyLate(published, made *schemas.State, fields []Field) bool {
+	a, b := published.Cause, made.Cause
+	if len(fields) != 1 || fields[0].Name != "cause" || a == nil || b == nil {
+		return false
+	}
+	alike := *b
+	alike.NotCounted.Late = a.NotCounted.Late
+	with := *made
+	with.Cause = &alike
+	return differences(published, &with) == nil
 }
 
 // onlyAttempt tells whether records differ in nothing but what follows from when the circuit last recovered.
