@@ -77,7 +77,11 @@ func (b *backtester) run(cmd *cobra.Command, files []string) error {
 	if err := b.prepare(cmd); err != nil {
 		return err
 	}
-	page, err := createPage(b.html)
+	read := append([]string{b.truthFile}, files...)
+	for _, s := range b.sides {
+		read = append(read, s.name)
+	}
+	page, err := createPage(b.html, read)
 	if err != nil {
 		return err
 	}

@@ -23,13 +23,20 @@ type page struct {
 	file *os.File // nil where no page is wanted, or it has its name.
 }
 
-// createPage makes the file before the run, so that one that cannot be written is found at once.
-func createPage(name string) (*page, error) {
+// createPage makes the file before the run, so that one that cannot be written is found at once, as is one that the run
+// reads.
+func createPage(name string, read []string) (*page, error) {
 	if name == "" {
 		return &page{}, nil
 	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+	there, err := os.Stat(name)
+	if err == nil && !there.Mode().IsRegular() {
 		return nil, usageErrorf("--html %s: is there, and no file", name)
+	}
+	for _, input := range read {
+		if info, err := os.Stat(input); err == nil && os.SameFile(there, info) {
+			return nil, usageErrorf("--html %s: would write over %s, which is read", name, input)
+		}
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), ".fusebox-*.html")
 	if err != nil {

@@ -115,8 +115,8 @@ func trips(t *testing.T, text string, outcomes []schemas.Outcome) []int {
 // does so with the first quarter and the first half.
 func TestRecorded(t *testing.T) {
 	within := map[string]int{"happy-number.gpt-4": 60, "prime.gpt-4": 60, "opinion.gpt-4": 60}
-	// Three others get worse as well, both leetcode and sensitive.gpt-4, and are not found: what goes bad there is too
-	// much like what was bad before, or too little.
+	// Three others get worse as well, both leetcode and sensitive.gpt-4, and are not found: their healthy halves have
+	// 50 or 100 outcomes, about half of them bad or more, and leave too little to tell apart.
 	// In the middle of the healthy half of prime.gpt-4 the questions change from primes to other numbers, and the share
 	// of wrong answers from 2 to 30 %: its first quarter cannot know.
 	uneven := map[string]bool{"prime.gpt-4": true}
