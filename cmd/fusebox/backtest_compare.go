@@ -13,7 +13,7 @@ import (
 func (p *backtestPrinter) compare(a, b *backtestSide) {
 	c := backtest.Compare(&a.report, &b.report)
 	ta, tb := a.report.Totals(), b.report.Totals()
-	p.line("\n%s", p.paint.bold(verdict(ta, tb)))
+	p.line("\n%s", p.paint.bold(verdict(ta, tb, &c)))
 	p.line("%s", found(&c))
 	p.table(totalRows(&ta, &tb), func(int) string { return "" })
 	order := differing(a, &c)
@@ -37,7 +37,7 @@ func (p *backtestPrinter) compare(a, b *backtestSide) {
 }
 
 // verdict says which policy to take, or what the one costs against the other.
-func verdict(a, b backtest.Totals) string {
+func verdict(a, b backtest.Totals, c *backtest.Comparison) string {
 	first, second := "A", "B"
 	bad, neutral, good := against(a, b)
 	if bad < 0 || bad == 0 && (neutral < 0 || neutral == 0 && good > 0) {
@@ -50,6 +50,8 @@ func verdict(a, b backtest.Totals) string {
 			moreOrFewer(neutral, "neutral one"), second)
 	}
 	switch gained := bad + neutral; {
+	case a == b && c.Earlier+c.Later+c.OnlyA+c.OnlyB == 0:
+		return "A and B do the same here"
 	case bad == 0 && neutral == 0 && good == 0:
 		return "A and B refuse as many good and bad answers: see below when"
 	case good < 0:

@@ -121,7 +121,7 @@ func newPageView(b *backtester) *pageView {
 func (v *pageView) compare(a, b *backtestSide) {
 	c := backtest.Compare(&a.report, &b.report)
 	ta, tb := a.report.Totals(), b.report.Totals()
-	v.Verdict, v.Found, v.Compared = verdict(ta, tb), found(&c), totalRows(&ta, &tb)
+	v.Verdict, v.Found, v.Compared = verdict(ta, tb, &c), found(&c), totalRows(&ta, &tb)
 	order := differing(a, &c)
 	rows := compareRows(a, b, &c, order[:min(len(order), pageRows)])
 	v.Header = rows[0]
