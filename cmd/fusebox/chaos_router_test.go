@@ -92,7 +92,7 @@ func (r *router) take(record *kgo.Record) {
 	}
 	state, err := schemas.DecodeState(record.Value)
 	before, known := r.states[circuit]
-	if err != nil || known && !newer(&state, &before) {
+	if err != nil || known && !state.Newer(&before) {
 		return
 	}
 	r.states[circuit] = state

@@ -80,7 +80,7 @@ func (g *demoGate) take(r *kgo.Record) (before, after schemas.State, ok bool) {
 	}
 	after, err := schemas.DecodeState(r.Value)
 	before, seen := g.states[key]
-	if err != nil || seen && !newer(&after, &before) {
+	if err != nil || seen && !after.Newer(&before) {
 		return before, after, false
 	}
 	g.states[key] = after

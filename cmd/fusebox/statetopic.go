@@ -78,18 +78,10 @@ func (s *stateTopic) add(r *kgo.Record) {
 		delete(s.circuits, key)
 	default:
 		state, err := schemas.DecodeState(r.Value)
-		if before, ok := s.circuits[key]; err == nil && (!ok || newer(&state, &before.State)) {
+		if before, ok := s.circuits[key]; err == nil && (!ok || state.Newer(&before.State)) {
 			s.circuits[key] = known{state, r.Value}
 		}
 	}
-}
-
-// newer tells whether a record of a circuit says more than another: by life first, then by sequence.
-func newer(a, b *schemas.State) bool {
-	if !a.Born.Equal(b.Born) {
-		return a.Born.After(b.Born)
-	}
-	return a.Sequence > b.Sequence
 }
 
 // partitionReader reads what is committed in one partition, by fetch position.
