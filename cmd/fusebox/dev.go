@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,8 +131,7 @@ func (d *dev) work(ctx context.Context, c config, policies *breaker.Policies, we
 	if err != nil {
 		return &statusError{exitUsage, err}
 	}
-	p := &process{config: c, log: d.log, loop: loop}
-	p.unreached.Store(new("not asked yet"))
+	p := newProcess(c, d.policyFile(c), policies, loop, d.log)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
@@ -154,6 +154,9 @@ func (d *dev) policies(c *config) (*breaker.Policies, error) {
 	}
 	return c.policies()
 }
+
+// policyFile returns the file from which policies reads, "" where that is none.
+func (d *dev) policyFile(c config) string { return cmp.Or(d.policy, c.PolicyFile) }
 
 // listenWeb listens for HTTP where the environment says, or else on a free port that nobody else can reach.
 func listenWeb(c config) (net.Listener, error) {

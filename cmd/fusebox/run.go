@@ -8,11 +8,13 @@ import (
 	"maps"
 	"net"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,6 +33,7 @@ func newRunCommand() *cobra.Command {
 		Short: "Run the processor",
 		Long: `Runs the processor against a Kafka cluster until SIGINT or SIGTERM, configured by environment alone.
 It serves /livez, /readyz (?verbose says what is missing) and /metrics. Instances of one group share the work.
+The policy file is read again when it changes, and at SIGHUP; a file that is wrong leaves the last good one in force.
 
 Environment, with defaults:
 ` + environmentHelp(),
@@ -67,8 +70,11 @@ func (c config) process(
 	if err != nil {
 		return &statusError{exitUsage, err}
 	}
-	p := &process{config: c, log: log, loop: loop}
-	p.unreached.Store(new("not asked yet"))
+	p := newProcess(c, c.PolicyFile, policies, loop, log)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGHUP)
+	defer signal.Stop(asked)
+	p.reload.asked = asked
 	err = p.run(ctx, listener, registry)
 	var locked *state.LockedError
 	if errors.As(err, &locked) {
@@ -110,7 +116,16 @@ type process struct {
 	config    config
 	log       *slog.Logger
 	loop      *kafka.Loop
+	reload    reloader
 	unreached atomic.Pointer[string] // Why Kafka has not answered yet; nil once it has.
+}
+
+// newProcess returns what runs a loop under policies that were read from a file, "" where from none.
+func newProcess(c config, file string, policies *breaker.Policies, loop *kafka.Loop, log *slog.Logger) *process {
+	p := &process{config: c, log: log, loop: loop}
+	p.reload = reloader{file: file, loop: loop, log: log, version: policies.Version}
+	p.unreached.Store(new("not asked yet"))
+	return p
 }
 
 // run works until the context ends. HTTP is served from before Kafka is reached until all else has ended.
@@ -126,6 +141,9 @@ func (p *process) run(ctx context.Context, listener net.Listener, registry *prom
 		}
 	})
 	wg.Go(func() { p.limitShutdown(ctx, ended) })
+	if p.reload.file != "" {
+		wg.Go(func() { p.reload.run(ctx) })
+	}
 	p.log.Info("HTTP is served", "address", listener.Addr().String())
 
 	err := p.work(ctx)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"answers": awaitAnswer, "exits": checkExit, "freeaddr": freeAddr, "kafka": runKafka,
 			"interrupt": interrupt, "setoffset": setOffset, "nothingleft": nothingLeft,
-			"awaitgroup": awaitGroup, "altercopy": alterCopy,
+			"awaitgroup": awaitGroup, "altercopy": alterCopy, "hangup": hangup,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[kafkaKey{}] = new(*kfake.Cluster)
@@ -121,11 +122,7 @@ func awaitAnswer(ts *testscript.TestScript, _ bool, args []string) {
 
 // interrupt interrupts a command in the background again and again until it ends: interrupt NAME
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
-	at := slices.IndexFunc(ts.BackgroundCmds(), func(cmd *exec.Cmd) bool { return cmd.Args[1] == args[0] })
-	if at < 0 {
-		ts.Fatalf("%s does not run in the background", args[0])
-	}
-	process := ts.BackgroundCmds()[at].Process
+	process := background(ts, args[0])
 	deadline := time.After(patience)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -136,6 +133,20 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s has not ended", args[0])
 		}
 	}
+}
+
+// background returns the process of a command in the background, by its subcommand.
+func background(ts *testscript.TestScript, name string) *os.Process {
+	at := slices.IndexFunc(ts.BackgroundCmds(), func(cmd *exec.Cmd) bool { return cmd.Args[1] == name })
+	if at < 0 {
+		ts.Fatalf("%s does not run in the background", name)
+	}
+	return ts.BackgroundCmds()[at].Process
+}
+
+// hangup sends SIGHUP to a command in the background: hangup NAME
+func hangup(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(background(ts, args[0]).Signal(syscall.SIGHUP))
 }
 
 // admin returns a client of the script's cluster.

@@ -28,6 +28,7 @@ type metrics struct {
 	restored, restoredBytes                  prometheus.Counter
 	commit, endToEnd                         prometheus.Histogram
 	policyInfo, phase                        *prometheus.GaugeVec
+	reloaded                                 prometheus.Gauge
 	lagRecords, lagSeconds, unstable, remain *prometheus.GaugeVec
 }
 
@@ -57,7 +58,7 @@ func newMetrics(registry prometheus.Registerer, most int) (*metrics, error) {
 	m.endToEnd = prometheus.NewHistogram(histogramOpts("end_to_end_seconds",
 		"Time from an outcome's append to the publication of the state that it caused.",
 		prometheus.ExponentialBuckets(0.001, 2, 15)))
-	for _, c := range append(all, m.commit, m.endToEnd, m.clamped, m.expired, m.lost, m.restored,
+	for _, c := range append(all, m.reloaded, m.commit, m.endToEnd, m.clamped, m.expired, m.lost, m.restored,
 		m.restoredBytes) {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
@@ -110,6 +111,11 @@ func (m *metrics) ofProcess(counters newCounters, gauges newGauges) {
 	m.records = counters("records_total", "Records of the input topics, by what became of them.", "topic", "result")
 	m.transactions = counters("transactions_total", "Transactions, by how they ended.", "result")
 	m.reloads = counters("policy_reloads_total", "Policy files that were read again.", "result")
+	m.reloaded = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "fusebox_policy_last_reload_successful",
+		Help: "1 where the policy file could be put in force when it was last read, else 0.",
+	})
+	m.reloaded.Set(1)
 	m.policyInfo = gauges("policy_info", "1 for the version of the policies in force.", "version")
 	m.phase = gauges("partition_phase", "1 for the phase that the partition is in, 0 for the others.",
 		"partition", "phase")

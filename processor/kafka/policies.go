@@ -27,11 +27,18 @@ type inForce struct {
 func (l *Loop) Reload(policies *breaker.Policies) {
 	old := l.policies.Swap(&inForce{policies, l.now().UTC().Truncate(time.Millisecond)})
 	l.metrics.reloads.WithLabelValues("ok").Inc()
+	l.metrics.reloaded.Set(1)
 	l.metrics.policyInfo.DeleteLabelValues(old.Version)
 	l.metrics.policyInfo.WithLabelValues(policies.Version).Set(1)
 	for _, w := range l.workers {
 		w.inbox.put(reload{})
 	}
+}
+
+// ReloadFailed notes that policies were to be put in force and could not be. Those in force stay so.
+func (l *Loop) ReloadFailed() {
+	l.metrics.reloads.WithLabelValues("failed").Inc()
+	l.metrics.reloaded.Set(0)
 }
 
 // switchPolicies puts the policies that are in force now in force for a pair. All circuits that the switch may change
