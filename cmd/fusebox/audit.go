@@ -28,7 +28,8 @@ A circuit is audited from its first change in the stretch on, as there it was em
 its number and reason: what came before that change, inputs that retention has deleted, policies that are not on the log
 any more, timestamps in the future that were clamped to the wall clock.
 
-Exit status: 0 nothing differs, 3 something does, 1 it could not be done.
+Exit status: 0 nothing differs, 3 something does, 1 it could not be done. Where nothing was published that could be
+audited, as no circuit matches or the stretch is empty, it says so, with status 0: --json has "same":0,"different":0.
 
 ` + brokersHelp,
 		Example: `  fusebox audit --since 24h
@@ -39,7 +40,7 @@ Exit status: 0 nothing differs, 3 something does, 1 it could not be done.
 	var r auditRequest
 	flags := cmd.Flags()
 	flags.StringVar(&r.since, "since", "24h",
-		"from how `long` ago on, such as 24h, or a time such as 2026-09-14T12:00:00Z")
+		"from how `long` ago on, such as 24h or 7d, or a time such as 2026-09-14T12:00:00Z")
 	flags.StringVar(&r.until, "until", "", "up to how `long` ago, or a time; by default now")
 	asJSON := addJSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

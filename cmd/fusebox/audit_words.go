@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/processor/audit"
 )
 
@@ -24,11 +25,13 @@ type auditReport struct {
 	Switches    int                `json:"policy_switches"`
 	Differences []audit.Difference `json:"differences"`
 	Gaps        []audit.Gap        `json:"not_auditable"`
+
+	match breaker.Glob
 }
 
 func newAuditReport(a *auditor) auditReport {
 	r := auditReport{
-		Since: a.since.UTC().Truncate(time.Millisecond), Partitions: a.partitions,
+		Since: a.since.UTC().Truncate(time.Millisecond), Partitions: a.partitions, match: a.match,
 		Differences: []audit.Difference{}, Gaps: []audit.Gap{},
 	}
 	if !a.until.IsZero() {
@@ -80,20 +83,47 @@ func (r *auditReport) write(w io.Writer) error {
 	for i := range r.Differences {
 		writeDifference(&text, p, &r.Differences[i])
 	}
-	fmt.Fprintf(&text, "%s of %s audited, recomputed from %s and %s under %s: ",
-		count(int(r.Same+r.Different), "transition", "transitions"), count(r.Circuits, "circuit", "circuits"),
-		count(int(r.Outcomes), "outcome", "outcomes"), count(int(r.Signals), "signal", "signals"),
-		count(r.Switches, "switch of policies", "switches of policies"))
-	if r.Different == 0 {
-		text.WriteString(p.good("none differs") + "\n")
-	} else {
-		text.WriteString(p.bad(fmt.Sprintf("%d %s", r.Different, plural(int(r.Different), "differs", "differ"))) + "\n")
-	}
+	text.WriteString(r.headline(p) + "\n")
 	for i := range r.Gaps {
 		text.WriteString("not auditable: " + gapWords(&r.Gaps[i]) + "\n")
 	}
 	_, err := io.WriteString(w, hang(text.String(), widthOf(w)))
 	return err
+}
+
+// headline says what was audited, and what came of it.
+func (r *auditReport) headline(p palette) string {
+	all := r.Same + r.Different
+	switch {
+	case all == 0 && r.published() > 0:
+		return p.warn("nothing was audited")
+	case all == 0:
+		return p.warn("nothing was audited:") + " in this stretch no transition was published of " + r.which()
+	}
+	words := fmt.Sprintf("%s of %s audited, recomputed from %s and %s under %s: ",
+		count(int(all), "transition", "transitions"), count(r.Circuits, "circuit", "circuits"),
+		count(int(r.Outcomes), "outcome", "outcomes"), count(int(r.Signals), "signal", "signals"),
+		count(r.Switches, "switch of policies", "switches of policies"))
+	if r.Different == 0 {
+		return words + p.good("none differs")
+	}
+	return words + p.bad(fmt.Sprintf("%d %s", r.Different, plural(int(r.Different), "differs", "differ")))
+}
+
+// published returns how many transitions could not be audited.
+func (r *auditReport) published() (n int64) {
+	for i := range r.Gaps {
+		n += r.Gaps[i].Records
+	}
+	return n
+}
+
+// which names the circuits that were asked for.
+func (r *auditReport) which() string {
+	if r.match == "" {
+		return "any circuit"
+	}
+	return fmt.Sprintf("a circuit that matches %s; %s status lists those that there are", r.match, program())
 }
 
 // differs are the words for what a circuit does at a place.

@@ -40,7 +40,7 @@ func createPage(name string, read []string) (*page, error) {
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), ".fusebox-*.html")
 	if err != nil {
-		return nil, usageErrorf("--html %s: %w", name, err)
+		return nil, usageErrorf("--html %s cannot be written: %w", name, unnamed(err))
 	}
 	return &page{name, file}, nil
 }
@@ -73,7 +73,7 @@ func (p *page) write(b *backtester) error {
 		err = os.Rename(p.file.Name(), p.name)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", p.name, err)
+		return fmt.Errorf("--html %s cannot be written: %w", p.name, unnamed(err))
 	}
 	p.file = nil
 	return nil

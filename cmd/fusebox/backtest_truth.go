@@ -142,7 +142,7 @@ func (l *truthLimits) check(truth bool) error {
 		return nil
 	}
 	l.outcomes = -1
-	if l.within, err = time.ParseDuration(l.delay); err != nil || l.within < 0 {
+	if l.within, err = readDuration(l.delay); err != nil || l.within < 0 {
 		return usageErrorf("--max-delay %s: want a number of outcomes, such as 30, or a duration, such as 2m", l.delay)
 	}
 	return nil

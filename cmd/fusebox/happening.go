@@ -117,9 +117,9 @@ func ofShadow(before, s *schemas.State) bool {
 	return bytes.Equal(schemas.AppendState(nil, &then), schemas.AppendState(nil, &now))
 }
 
-// shadowWords says what a policy that judges beside has come to.
+// shadowWords says what a policy that judges beside has come to. That it is a shadow is to stand before it.
 func shadowWords(policy string, state schemas.Phase, cause *schemas.Cause) string {
-	words := fmt.Sprintf("shadow %s would be %s", policy, state)
+	words := fmt.Sprintf("%s would be %s", policy, state)
 	if cause != nil {
 		words += ": " + cause.Words()
 	}

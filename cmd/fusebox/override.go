@@ -56,8 +56,9 @@ takes effect when one does.
 	flags := cmd.Flags()
 	flags.StringVar(&request.signal.Actor, "actor", "", "who says so (required)")
 	flags.StringVar(&request.signal.Reason, "reason", "", "why; routers and status show it (required)")
-	flags.DurationVar(&request.signal.TTL, "ttl", 0,
-		"end by itself after this long; without it, when it is cleared; watch shows the end with the next record")
+	flags.Var((*duration)(&request.signal.TTL), "ttl",
+		"end by itself after this long, such as 30m or 7d; without it, when it is cleared; watch shows the end "+
+			"with the next record")
 	flags.BoolVar(&request.yes, "yes", false, "do not ask, of a glob or of a circuit that was not known before")
 	flags.DurationVar(&request.wait, "wait", answerTime, "how long to wait for a processor's answer")
 	asJSON := addRecordsFlag(cmd)

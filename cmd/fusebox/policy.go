@@ -52,11 +52,20 @@ func readPolicies(file string) (*breaker.Policies, error) {
 
 // unreadable says that a file cannot be read, and why.
 func unreadable(what, file string, err error) error {
-	var problem *fs.PathError
-	if errors.As(err, &problem) {
-		err = problem.Err
+	return fmt.Errorf("%s %s cannot be read: %w", what, file, unnamed(err))
+}
+
+// unnamed returns what is wrong with a file without the file's name, where the caller names it, or another one.
+func unnamed(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
 	}
-	return fmt.Errorf("%s %s cannot be read: %w", what, file, err)
+	return err
 }
 
 // count writes a number of things.

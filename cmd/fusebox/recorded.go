@@ -30,7 +30,7 @@ func addRecordedFlags(cmd *cobra.Command) *recordedFlags {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.fromTopic, "from-topic", false, "read the outcomes topic instead of files")
 	flags.StringVar(&f.since, "since", "",
-		"with --from-topic: from how `long` ago on, such as 24h, or a time such as 2026-09-14T12:00:00Z")
+		"with --from-topic: from how `long` ago on, such as 24h or 7d, or a time such as 2026-09-14T12:00:00Z")
 	flags.StringVar(&f.until, "until", "", "with --from-topic: up to how `long` ago, or a time; by default now")
 	return &f
 }
@@ -40,13 +40,13 @@ func timeOf(flag, value string, now time.Time) (time.Time, error) {
 	if value == "" {
 		return time.Time{}, nil
 	}
-	if ago, err := time.ParseDuration(value); err == nil && ago >= 0 {
+	if ago, err := readDuration(value); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
 	at, err := time.Parse(time.RFC3339, value)
 	if err != nil {
 		return time.Time{}, usageErrorf(
-			"--%s %s: want how long ago, such as 24h or 30m, or a time, such as 2026-09-14T12:00:00Z", flag, value)
+			"--%s %s: want how long ago, such as 30m, 24h or 7d, or a time, such as 2026-09-14T12:00:00Z", flag, value)
 	}
 	return at, nil
 }
@@ -140,6 +140,10 @@ func (r *recorded) summary() error {
 	if left > 0 {
 		fmt.Fprintf(r.out, "left out %d of %s: %d could not be read, %d had no time\n",
 			left, count(int(left+r.read), "record", "records"), r.unreadable, r.untimed)
+	}
+	if r.untimed > 0 {
+		fmt.Fprintln(r.out, `add "time", such as "2026-09-14T12:00:00Z", to those without: when an answer was judged; `+
+			"of what was sent to Kafka without one, --from-topic takes the record's timestamp")
 	}
 	if r.read == 0 {
 		return fmt.Errorf("there is no outcome to judge in what was read")

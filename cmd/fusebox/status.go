@@ -31,7 +31,8 @@ func newStatusCommand() *cobra.Command {
 		Use:   "status [CIRCUIT]",
 		Short: "Show the circuits and their states, worst first, or one circuit with its cause in full",
 		Long: `Show what the state topic holds, as it is now: an override that has run out has ended, a break that is
-over is "probe due". Reads Kafka alone; no processor has to run.
+over is "probe due". What a shadow has come to stands beside its circuit where
+the shadow would not be closed. Reads Kafka alone; no processor has to run.
 
 ` + brokersHelp,
 		Example: `  fusebox status
@@ -173,7 +174,7 @@ func printCircuits(w io.Writer, circuits []known, now time.Time) error {
 	rows := [][]string{{"STATE", "CIRCUIT", "EPOCH", "SINCE", ""}}
 	for _, k := range circuits {
 		rows = append(rows, []string{
-			stateWord(&k.State), k.Circuit, fmt.Sprint(k.Epoch), clock(now, k.ChangedAt), next(&k.State, now),
+			stateWord(&k.State), k.Circuit, fmt.Sprint(k.Epoch), clock(now, k.ChangedAt), listedNext(&k.State, now),
 		})
 	}
 	lines := table(rows, widthOf(w), func(row, column int, cell string) string {
@@ -192,6 +193,15 @@ func printCircuits(w io.Writer, circuits []known, now time.Time) error {
 	}
 	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
+}
+
+// listedNext is next, and what a shadow has come to where it would not be closed.
+func listedNext(s *schemas.State, now time.Time) string {
+	words := next(s, now)
+	if s.Shadow == nil || s.Shadow.State == schemas.Closed {
+		return words
+	}
+	return strings.TrimPrefix(words+", shadow "+shadowWords(s.Shadow.Policy, s.Shadow.State, nil), ", ")
 }
 
 // printOne prints one circuit in full.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -35,7 +36,7 @@ func writeDetail(w io.Writer, s *schemas.State, policies *schemas.PoliciesInForc
 	fmt.Fprintln(w)
 
 	d := &detail{now: now}
-	d.position(s)
+	d.position(s, policies)
 	d.waits(s)
 	if s.Cause != nil {
 		d.cause("cause", s.Cause)
@@ -77,7 +78,7 @@ func (d *detail) write(w io.Writer, p palette) error {
 }
 
 // position says where the circuit stands and what judges it.
-func (d *detail) position(s *schemas.State) {
+func (d *detail) position(s *schemas.State, inForce *schemas.PoliciesInForce) {
 	d.add("epoch", "%d, attempt %d, sequence %d", s.Epoch, s.Attempt, s.Sequence)
 	if !s.ChangedAt.IsZero() {
 		d.add("since", "%s (%s ago), before that %s", clock(d.now, s.ChangedAt), ago(d.now, s.ChangedAt), s.Previous)
@@ -91,10 +92,29 @@ func (d *detail) position(s *schemas.State) {
 		policy += "; not enforced: routers do not obey it"
 	}
 	d.add("policy", "%s", policy)
-	d.add("caused by", "%s, partition %d, offset %d", s.Trigger.Topic, s.Trigger.Partition, s.Trigger.Offset)
+	if inForce != nil && inForce.Version != s.PolicyVersion {
+		d.add("", "that was when this record was made; its next outcome is judged by %s", judgeOf(s.Circuit, inForce))
+	}
+	if t := s.Trigger; t.Topic != "" {
+		d.add("caused by", "%s, partition %d, offset %d", t.Topic, t.Partition, t.Offset)
+	} else {
+		d.add("caused by", "a reload of the policies, version %s", s.PolicyVersion)
+	}
 	if s.Clamped {
 		d.add("", "a time from the future was clamped on the way here")
 	}
+}
+
+// judgeOf names what judges a circuit by the policies in force.
+func judgeOf(circuit string, inForce *schemas.PoliciesInForce) string {
+	policies, err := breaker.Read(inForce.Version, []byte(inForce.Text))
+	switch {
+	case err != nil: // They are of a later version of Fusebox.
+		return "version " + inForce.Version
+	case !policies.For(circuit).Matched:
+		return "none: no policy of version " + inForce.Version + " matches"
+	}
+	return policies.For(circuit).Name + ", version " + inForce.Version
 }
 
 // waits says what the circuit waits for: retry, leases, ramp, the end of an override.

@@ -19,20 +19,22 @@ func newWatchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Follow what happens to circuits, one line each, until stopped",
-		Long: `Follow the transitions topic, from now on or with --since from a time ago: changes of state, overrides,
-probes, degradations, each with why and when it was so.
+		Long: `Follow the transitions topic, from now on or with --since from an earlier time on: changes of state,
+overrides, probes, degradations, each with why and when it was so.
 
 ` + brokersHelp,
 		Example: `  fusebox watch
-  fusebox watch --since 1h --match "submission-extraction:*" --json`,
+  fusebox watch --since 7d --match "submission-extraction:*" --json`,
 		Args: arguments(),
 	}
-	since := cmd.Flags().Duration("since", 0, "begin this long ago")
+	since := cmd.Flags().String("since", "",
+		"begin how `long` ago, such as 1h or 7d, or at a time such as 2026-09-14T12:00:00Z; by default now")
 	match := cmd.Flags().String("match", "", "only circuits that match this `glob`")
 	asJSON := addRecordsFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *since < 0 {
-			return usageErrorf("--since %v: want a duration that is not negative, such as 1h", *since)
+		from, err := timeOf("since", *since, time.Now())
+		if err != nil {
+			return err
 		}
 		c, err := loadToolConfig()
 		if err != nil {
@@ -41,7 +43,7 @@ probes, degradations, each with why and when it was so.
 		c.oneShot = false
 		w := newWatcher(cmd.OutOrStdout(), breaker.Glob(*match), *asJSON)
 		w.errOut = cmd.ErrOrStderr()
-		return w.follow(cmd.Context(), c, *since)
+		return w.follow(cmd.Context(), c, from)
 	}
 	return cmd
 }
@@ -67,17 +69,17 @@ func newWatcher(out io.Writer, match breaker.Glob, asJSON bool) *watcher {
 	return &watcher{out: out, paint: paletteFor(out), match: match, asJSON: asJSON, last: last}
 }
 
-// follow reads until the context ends, which is no error.
-func (w *watcher) follow(ctx context.Context, c config, since time.Duration) error {
+// follow reads from a time on, or where that is zero from now on, until the context ends, which is no error.
+func (w *watcher) follow(ctx context.Context, c config, since time.Time) error {
 	topic := c.topics().Transitions
 	from := kgo.NewOffset().AtEnd()
-	if since > 0 {
-		from = kgo.NewOffset().AfterMilli(time.Now().Add(-since).UnixMilli())
+	if !since.IsZero() {
+		from = kgo.NewOffset().AfterMilli(since.UnixMilli())
 	}
 	if isTerminal(w.out) {
 		begin := "now"
-		if since > 0 {
-			begin = schemas.Brief(since) + " ago"
+		if !since.IsZero() {
+			begin = clock(time.Now(), since)
 		}
 		fmt.Fprintf(w.errOut, "following %s from %s on; Ctrl-C ends it\n", strings.Join(c.Brokers, ", "), begin)
 	}
@@ -161,7 +163,7 @@ func (w *watcher) showShadow(r *kgo.Record, s *schemas.State) error {
 		return nil // Half-open for the length of one outcome, or until a second: what comes of it is told.
 	}
 	_, err := fmt.Fprintln(w.out, w.paint.faint(clock(time.Now(), s.ChangedAt))+"  "+w.paint.bold(s.Circuit)+"  "+
-		shadowWords(s.Policy, s.State, s.Cause))
+		"shadow "+shadowWords(s.Policy, s.State, s.Cause))
 	return err
 }
 
