@@ -129,7 +129,7 @@ func (w *worker) step(p *pair, r *kgo.Record, at time.Time, in processor.Input) 
 		w.rewind(p)
 		return nil
 	}
-	w.note(p, r, at, in, result)
+	w.note(p, r, in, result)
 	r.Recycle()
 	return nil
 }
@@ -144,8 +144,7 @@ func try(core *processor.Partition, at time.Time, in processor.Input) (result pr
 }
 
 // note takes down what a record did, for the next transaction and for the metrics after it.
-func (w *worker) note(p *pair, r *kgo.Record, at time.Time, in processor.Input, result processor.Result) {
-	p.newest = at
+func (w *worker) note(p *pair, r *kgo.Record, in processor.Input, result processor.Result) {
 	if result.Known != 0 {
 		p.out.known += result.Known
 		w.loop.known.Add(int64(result.Known))

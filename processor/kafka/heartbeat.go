@@ -72,13 +72,14 @@ func (w *worker) lag(p *pair, end, stable int64, now time.Time) {
 	m, label := w.loop.metrics, strconv.Itoa(int(p.id))
 	behind := max(end-p.outcomes.next, 0)
 	seconds := 0.0
-	if behind > 0 && !p.newest.IsZero() {
-		seconds = max(now.Sub(p.newest), 0).Seconds()
+	if clock := p.core.Clock(); behind > 0 && !clock.IsZero() {
+		seconds = max(now.Sub(clock), 0).Seconds()
 	}
 	m.lagRecords.WithLabelValues(label).Set(float64(behind))
 	m.lagSeconds.WithLabelValues(label).Set(seconds)
 	m.unstable.WithLabelValues(label).Set(float64(max(end-stable, 0)))
 	w.watchOpen(p, stable, end, now)
+	m.unstableSeconds.WithLabelValues(label).Set(now.Sub(p.stuck).Seconds())
 }
 
 // hungAfter is how long the last stable offset of an input may stand still below the high watermark before the holder
@@ -88,17 +89,16 @@ const hungAfter = 30 * time.Second
 // watchOpen names who holds an open transaction that keeps outcomes from being read.
 func (w *worker) watchOpen(p *pair, stable, end int64, now time.Time) {
 	if stable >= end || stable != p.stable || p.stuck.IsZero() {
-		if p.hung {
-			p.hung = false
+		if !p.said.IsZero() {
 			w.loop.status.problemText(p.id, "")
 		}
-		p.stable, p.stuck = stable, now
+		p.stable, p.stuck, p.said = stable, now, time.Time{}
 		return
 	}
-	if now.Sub(p.stuck) < hungAfter {
+	if now.Sub(p.stuck) < hungAfter || now.Sub(p.said) < hungAfter {
 		return
 	}
-	p.stuck, p.hung = now, true
+	p.said = now
 	holder := w.loop.cluster.holder(p.outcomes.topic, p.id)
 	w.log.Warn("outcomes cannot be read: a transaction is open", "partition", p.id, "from", stable, "to", end,
 		"held by", holder)

@@ -33,6 +33,9 @@ func TestPitfall12HungOutcomes(t *testing.T) {
 		if open := value(t, r.metrics.unstable.WithLabelValues("0")); behind != 5 || open != 5 {
 			t.Errorf("%v outcomes behind, %v of them not to be read, want 5 and 5", behind, open)
 		}
+		if s := value(t, r.metrics.unstableSeconds.WithLabelValues("0")); s < 30 || s > 40 {
+			t.Errorf("named when outcomes could not be read for %v s, want 30 to 40", s)
+		}
 		if r.Ready().Ready {
 			t.Error("Ready with a backlog that cannot be read, want not ready")
 		}
@@ -43,8 +46,37 @@ func TestPitfall12HungOutcomes(t *testing.T) {
 		w.caughtUp()
 		w.until("no lag", func() bool {
 			return value(t, r.metrics.lagRecords.WithLabelValues("0")) == 0 &&
-				value(t, r.metrics.unstable.WithLabelValues("0")) == 0
+				value(t, r.metrics.unstable.WithLabelValues("0")) == 0 &&
+				value(t, r.metrics.unstableSeconds.WithLabelValues("0")) == 0
 		})
+		w.end(r)
+		w.check()
+	})
+}
+
+// TestLagFromBefore leaves outcomes waiting over a restart: they have waited since then.
+func TestLagFromBefore(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		w.Produce(t, outcome("case:route:v1", "accepted", "x"))
+		w.caughtUp()
+		w.end(r)
+		rogue := w.Client(t, kgo.TransactionalID("rogue"), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
+		if err := rogue.BeginTransaction(); err != nil {
+			t.Fatalf("BeginTransaction: %v", err)
+		}
+		waits := outcome("case:route:v1", "accepted", "y")
+		if err := rogue.ProduceSync(context.Background(), waits).FirstErr(); err != nil {
+			t.Fatalf("ProduceSync: %v", err)
+		}
+		r = w.start(nil, nil)
+		lag := func() float64 { return value(t, r.metrics.lagSeconds.WithLabelValues("0")) }
+		w.until("lag", func() bool { return lag() > 20 })
+		if err := rogue.EndTransaction(context.Background(), kgo.TryCommit); err != nil {
+			t.Fatalf("EndTransaction: %v", err)
+		}
+		w.until("no lag", func() bool { return lag() == 0 })
 		w.end(r)
 		w.check()
 	})

@@ -52,6 +52,7 @@ func New(config Config) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.begin(&c.Topics)
 	l := &Loop{config: c, log: c.Logger, metrics: m, claims: newClaims()}
 	l.unpacking = make(chan struct{}, runtime.GOMAXPROCS(0))
 	l.status = newStatus(func(partition int32, records int64) {
@@ -87,6 +88,7 @@ func (l *Loop) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer l.cluster.client.Close()
+	l.metrics.partitions.Set(float64(l.cluster.partitions))
 	l.tombstonesKept = l.cluster.known().tombstonesKept(l.config.Topics.Changelog)
 	l.store, err = state.Open(filepath.Clean(l.config.DataDir), state.Identity{
 		ClusterID: l.cluster.id, TopicID: l.cluster.topicIDs[l.config.Topics.Changelog],

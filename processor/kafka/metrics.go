@@ -23,13 +23,14 @@ type metrics struct {
 	state, degraded, acceptance, availability                *prometheus.GaugeVec
 	latency, detect                                          *prometheus.HistogramVec
 
-	records, transactions, reloads           *prometheus.CounterVec
-	clamped, expired, lost                   prometheus.Counter
-	restored, restoredBytes                  prometheus.Counter
-	commit, endToEnd                         prometheus.Histogram
-	policyInfo, phase                        *prometheus.GaugeVec
-	reloaded                                 prometheus.Gauge
-	lagRecords, lagSeconds, unstable, remain *prometheus.GaugeVec
+	records, transactions, reloads *prometheus.CounterVec
+	clamped, expired, lost         prometheus.Counter
+	restored, restoredBytes        prometheus.Counter
+	commit, endToEnd               prometheus.Histogram
+	policyInfo, phase              *prometheus.GaugeVec
+	reloaded, partitions           prometheus.Gauge
+	lagRecords, lagSeconds, remain *prometheus.GaugeVec
+	unstable, unstableSeconds      *prometheus.GaugeVec
 }
 
 // newMetrics makes the metrics and registers them.
@@ -59,7 +60,7 @@ func newMetrics(registry prometheus.Registerer, most int) (*metrics, error) {
 		"Time from an outcome's append to the publication of the state that it caused.",
 		prometheus.ExponentialBuckets(0.001, 2, 15)))
 	for _, c := range append(all, m.reloaded, m.commit, m.endToEnd, m.clamped, m.expired, m.lost, m.restored,
-		m.restoredBytes) {
+		m.restoredBytes, m.partitions) {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -123,6 +124,8 @@ func (m *metrics) ofProcess(counters newCounters, gauges newGauges) {
 	m.lagSeconds = gauges("partition_lag_seconds", "Age of the newest outcome handled, while others wait.", "partition")
 	m.unstable = gauges("partition_unstable_records",
 		"Outcomes between the last stable offset and the high watermark: of transactions that are open.", "partition")
+	m.unstableSeconds = gauges("partition_unstable_seconds",
+		"Time for which an open transaction has kept the next outcomes from being read.", "partition")
 	m.remain = gauges("partition_restore_remaining_records",
 		"Records of the changelog that are left to read.", "partition")
 	counter := func(name, help string) prometheus.Counter {
@@ -133,7 +136,25 @@ func (m *metrics) ofProcess(counters newCounters, gauges newGauges) {
 		"Partitions that went on from their progress record, as the group had no offsets for them.")
 	m.restored = counter("restored_records_total", "Records of the changelog that were read to restore partitions.")
 	m.restoredBytes = counter("restored_bytes_total", "Keys and values of those records.")
+	m.partitions = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "fusebox_partitions", Help: "Partitions of the topics, whoever works on them; 0 until they are known.",
+	})
 	m.lost = counter("input_records_lost_total", "Input records that were deleted before they were handled.")
+}
+
+// begin makes the series that are there from the beginning, so that the first of a kind shows as an increase.
+func (m *metrics) begin(topics *Topics) {
+	for _, topic := range []string{topics.Outcomes, topics.Signals} {
+		for _, c := range new(recordTally).counts() {
+			m.records.WithLabelValues(topic, c.result)
+		}
+	}
+	for _, result := range []string{committedResult, abortedResult, unknownResult} {
+		m.transactions.WithLabelValues(result)
+	}
+	for _, result := range []string{"ok", "failed"} {
+		m.reloads.WithLabelValues(result)
+	}
 }
 
 // setPhase shows the phase of a partition; forgetPartition takes all of its series away.
@@ -151,7 +172,7 @@ func (m *metrics) forgetPartition(partition string) {
 	for p := restoring; p <= refused; p++ {
 		m.phase.DeleteLabelValues(partition, p.String())
 	}
-	for _, v := range []*prometheus.GaugeVec{m.lagRecords, m.lagSeconds, m.unstable, m.remain} {
+	for _, v := range []*prometheus.GaugeVec{m.lagRecords, m.lagSeconds, m.unstable, m.unstableSeconds, m.remain} {
 		v.DeleteLabelValues(partition)
 	}
 }
@@ -163,15 +184,16 @@ const (
 	unknownResult   = "unknown"
 )
 
-// count adds what became of the records of a transaction.
-func (m *metrics) count(topic string, t recordTally) {
-	for _, c := range []struct {
-		result string
-		n      int
-	}{
+func (t *recordTally) counts() [6]resultCount {
+	return [...]resultCount{
 		{"handled", t.handled}, {"unreadable", t.unreadable}, {"too_large", t.tooLarge}, {"misrouted", t.misrouted},
 		{"foreign", t.foreign}, {"repeated", t.repeated},
-	} {
+	}
+}
+
+// count adds what became of the records of a transaction.
+func (m *metrics) count(topic string, t recordTally) {
+	for _, c := range t.counts() {
 		if c.n > 0 {
 			m.records.WithLabelValues(topic, c.result).Add(float64(c.n))
 		}

@@ -128,7 +128,17 @@ func TestReload(t *testing.T) {
 		w.produceAll(0, 3, waves)
 		w.caughtUp()
 		lax := policies(t, strings.Replace(policyText, "threshold: 0.5", "threshold: 0.9", 1))
-		r.Reload(lax)
+		reloaded := func() [3]float64 {
+			m := r.metrics
+			return [3]float64{value(t, m.reloaded), value(t, m.reloads.WithLabelValues("ok")),
+				value(t, m.reloads.WithLabelValues("failed"))}
+		}
+		if r.ReloadFailed(); reloaded() != [3]float64{0, 0, 1} {
+			t.Errorf("after a reload that failed: %v, want 0 and one that failed", reloaded())
+		}
+		if r.Reload(lax); reloaded() != [3]float64{1, 1, 1} {
+			t.Errorf("after a reload: %v, want 1 and one of each", reloaded())
+		}
 		w.until("switched", func() bool { return len(w.switches()[lax.Version]) == 2 })
 		w.end(r)
 		strict := policies(t, strings.Replace(policyText, "threshold: 0.5", "threshold: 0.1", 1))

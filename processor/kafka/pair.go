@@ -45,7 +45,6 @@ type pair struct {
 	out     output
 	changes []state.Change       // What the transaction under way leaves in the changelog.
 	poison  map[poisonKey]poison // Records that are to be set aside when they come again.
-	newest  time.Time            // Timestamp of the newest record handled.
 
 	sweeps   time.Time // When idle circuits are looked for next, and in the store.
 	searches time.Time
@@ -54,7 +53,7 @@ type pair struct {
 	high   int64     // The high watermark of the outcomes, as last seen.
 	stable int64     // Their last stable offset, as last seen while it was below.
 	stuck  time.Time // Since when it has stood there.
-	hung   bool      // So long that it was said.
+	said   time.Time // When that was last said; the zero time where it was not.
 
 	circuits map[string]*series // Those with series of their own.
 	others   *series            // Of all the rest.

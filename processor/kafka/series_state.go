@@ -20,13 +20,14 @@ func (t *leaseTally) add(c processor.LeaseCounts) {
 	t.released += int(c.Released)
 }
 
-type leaseResult struct {
+// resultCount is how often something became of claims, leases or records.
+type resultCount struct {
 	result string
 	n      int
 }
 
-func (t *leaseTally) counts() [7]leaseResult {
-	return [...]leaseResult{
+func (t *leaseTally) counts() [7]resultCount {
+	return [...]resultCount{
 		{"granted", t.granted}, {"refused", t.refused}, {"succeeded", t.succeeded}, {"failed", t.failed},
 		{"neutral", t.neutral}, {"expired", t.expired}, {"released", t.released},
 	}
