@@ -16,6 +16,7 @@ type Lease struct {
 	circuit string
 	epoch   int64
 	spent   uint32 // 1 once it was reported or released.
+	plain   bool   // The circuit is closed by its rules and by no operator: see combiner.
 	probe   *probe // nil for a call through a closed circuit.
 	sink    sink
 	slot    *slot // The gate's own, where it has one.
@@ -28,10 +29,10 @@ type probe struct {
 	spent    atomic.Bool // Shared by copies of the lease.
 }
 
-// sink is where a lease goes back to.
+// sink is where a lease goes back to. It takes values, so that neither lease nor outcome has to be allocated.
 type sink interface {
-	report(l *Lease, o *Outcome) error
-	release(l *Lease, unused bool) error
+	report(l Lease, o Outcome) error
+	release(l Lease, unused bool) error
 }
 
 // Circuit returns the name of the circuit that was entered.
@@ -74,7 +75,7 @@ func (l *Lease) Report(o Outcome) error {
 	if !l.spend() {
 		return ErrReported
 	}
-	return l.sink.report(l, &o)
+	return l.sink.report(*l, o)
 }
 
 // Release gives the lease back without a verdict: a call that was cancelled is no evidence about the route.
@@ -87,7 +88,7 @@ func (l *Lease) free(unused bool) error {
 	if !l.spend() {
 		return ErrReported
 	}
-	return l.sink.release(l, unused)
+	return l.sink.release(*l, unused)
 }
 
 // spend marks the lease as used up, and tells whether it was not.
