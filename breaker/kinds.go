@@ -158,5 +158,8 @@ func lower(c byte) byte {
 // other. So its values are bounded, for metrics. It does not allocate.
 func (p *Policies) KindLabel(kind string) string { return p.kinds.name(p.kinds.index(kind)) }
 
+// KindName returns the canonical name of the kind of a number: see Kind.
+func (p *Policies) KindName(number uint8) string { return p.kinds.name(number) }
+
 // RoleOf returns what a kind is evidence of under one of these policies. It does not allocate.
 func (p *Policies) RoleOf(policy *Policy, kind string) Role { return policy.roles[p.kinds.index(kind)] }

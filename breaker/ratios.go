@@ -27,12 +27,7 @@ func (c *Counts) Degrades() bool { return c.Degraded != nil || c.flags != 0 }
 // Ratios returns the share of accepted outcomes, and the share that is not transport_failure, of those in the longest
 // window of the policy that are evidence. It reports false where there are none.
 func (p *Policy) Ratios(c *Counts) (acceptance, availability float64, ok bool) {
-	var widest *counter
-	for i := range p.counters {
-		if k := &p.counters[i]; k.slot >= 0 && k.kind != Consecutive && (widest == nil || k.wider(widest)) {
-			widest = k
-		}
-	}
+	widest := p.widest()
 	if widest == nil {
 		return 0, 0, false
 	}
@@ -53,6 +48,17 @@ func (p *Policy) Ratios(c *Counts) (acceptance, availability float64, ok bool) {
 		return 0, 0, false
 	}
 	return share(accepted, total), share(reached, total), true
+}
+
+// widest returns the counter with the longest window, nil where no rule has a window.
+func (p *Policy) widest() *counter {
+	var widest *counter
+	for i := range p.counters {
+		if k := &p.counters[i]; k.slot >= 0 && k.kind != Consecutive && (widest == nil || k.wider(widest)) {
+			widest = k
+		}
+	}
+	return widest
 }
 
 // wider orders windows: by time before by number, then by length.

@@ -87,6 +87,22 @@ func (w *Window) Each(yield func(Tally)) {
 	}
 }
 
+// Times calls yield with the tallies of the window, oldest first, and some time of the cell that each lies in.
+func (w *Window) Times(yield func(time.Time, Tally)) {
+	i := w.head
+	w.Each(func(x Tally) {
+		yield(time.UnixMilli(w.entries[i].ms()).UTC(), x)
+		i++
+	})
+}
+
+// Advance moves a window by time on to a time at which nothing came, never back. One by number stays as it is.
+func (w *Window) Advance(at time.Time) {
+	if w.last == 0 {
+		w.drop(at.UnixMilli() - w.span)
+	}
+}
+
 // Since returns the time of the oldest matching outcome, and whether there is one.
 func (w *Window) Since() (time.Time, bool) {
 	oldest, found := int64(0), false

@@ -86,8 +86,8 @@ func (r *reloader) read() bool {
 	if policies.Version == r.version && !r.failed {
 		return false
 	}
-	r.log.Info("policies read again and put in force", "file", r.file, "version", policies.Version, "was", r.version)
 	r.loop.Reload(policies)
+	r.log.Info("policies read again and put in force", "file", r.file, "version", policies.Version, "was", r.version)
 	r.version, r.failed = policies.Version, false
 	return true
 }

@@ -25,6 +25,8 @@ func (w *worker) heed(ctx context.Context) error {
 			if err := w.restored(e); err != nil {
 				return err
 			}
+		case look:
+			e.answer <- w.answer(e)
 		case reload:
 			for p := range w.working() {
 				p.switches = p.policies.Version != w.loop.policies.Load().Version

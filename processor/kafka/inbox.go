@@ -24,7 +24,7 @@ type (
 )
 
 // inbox holds what others tell a worker, in order, and wakes it from its poll. It is bounded by what can happen: a few
-// words for each rebalance and each partition.
+// words for each rebalance and each partition, and the looks that wait for an answer.
 type inbox struct {
 	mu     sync.Mutex
 	events []any

@@ -35,6 +35,9 @@ type Loop struct {
 	resident atomic.Int64 // Those in memory.
 
 	unpacking chan struct{} // Taken by each restore that unpacks records.
+	looks     chan struct{} // Taken by each Look that waits.
+
+	partitions atomic.Int32 // Of every topic but the dead letters; 0 until Run knows it.
 
 	cluster        *cluster // From here on set by Run before it starts the workers.
 	store          *state.Store
@@ -55,6 +58,7 @@ func New(config Config) (*Loop, error) {
 	m.begin(&c.Topics)
 	l := &Loop{config: c, log: c.Logger, metrics: m, claims: newClaims()}
 	l.unpacking = make(chan struct{}, runtime.GOMAXPROCS(0))
+	l.looks = make(chan struct{}, looksAsked)
 	l.status = newStatus(func(partition int32, records int64) {
 		m.remain.WithLabelValues(strconv.Itoa(int(partition))).Set(float64(records))
 	})
@@ -89,6 +93,7 @@ func (l *Loop) Run(ctx context.Context) (err error) {
 	}
 	defer l.cluster.client.Close()
 	l.metrics.partitions.Set(float64(l.cluster.partitions))
+	l.partitions.Store(l.cluster.partitions)
 	l.tombstonesKept = l.cluster.known().tombstonesKept(l.config.Topics.Changelog)
 	l.store, err = state.Open(filepath.Clean(l.config.DataDir), state.Identity{
 		ClusterID: l.cluster.id, TopicID: l.cluster.topicIDs[l.config.Topics.Changelog],

@@ -78,6 +78,16 @@ func (s *status) phase(partition int32, worker string, now phase) {
 	s.parts[partition] = &PartitionReport{Partition: partition, Worker: worker, Phase: now.String()}
 }
 
+// worker returns the worker that has a partition, "" where none does.
+func (s *status) worker(partition int32) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.parts[partition]; p != nil {
+		return p.Worker
+	}
+	return ""
+}
+
 // pairs returns how many pairs the process has.
 func (s *status) pairs() int {
 	s.mu.Lock()
