@@ -10,6 +10,9 @@ import (
 // ErrReported says that a lease was reported or released before. The later call changes nothing.
 var ErrReported = errors.New("this lease was reported or released before")
 
+// ErrClosed says that a gate, a reporter or a LocalGate was closed before: leases are dead.
+var ErrClosed = errors.New("it was closed")
+
 // Lease is leave for one call: on a closed circuit the epoch under which it was admitted, on one that is probed the
 // exclusive right to test it until a deadline. It is a value, and must be reported or released through one copy.
 type Lease struct {
@@ -75,7 +78,7 @@ func (l *Lease) Report(o Outcome) error {
 	if !l.spend() {
 		return ErrReported
 	}
-	return l.sink.report(*l, o)
+	return l.sink.report(l.given(), o)
 }
 
 // Release gives the lease back without a verdict: a call that was cancelled is no evidence about the route.
@@ -88,7 +91,7 @@ func (l *Lease) free(unused bool) error {
 	if !l.spend() {
 		return ErrReported
 	}
-	return l.sink.release(*l, unused)
+	return l.sink.release(l.given(), unused)
 }
 
 // spend marks the lease as used up, and tells whether it was not.
@@ -100,4 +103,9 @@ func (l *Lease) spend() bool {
 		return l.probe.spent.CompareAndSwap(false, true)
 	}
 	return atomic.CompareAndSwapUint32(&l.spent, 0, 1)
+}
+
+// given returns the lease as it was given, by reading nothing that another goroutine may write.
+func (l *Lease) given() Lease {
+	return Lease{circuit: l.circuit, epoch: l.epoch, plain: l.plain, probe: l.probe, sink: l.sink, slot: l.slot}
 }

@@ -1,11 +1,32 @@
 package schemas
 
-// maxWhole is the greatest whole number that every JSON reader keeps exact.
-const maxWhole = 1 << 53
+import (
+	"math"
+	"strconv"
+)
+
+// MaxWhole is the greatest whole number that every JSON reader keeps exact, and the greatest of an outcome's numbers.
+const MaxWhole = 1 << 53
+
+// Micros returns a number in millionths, rounded to the nearest, halves up, as its shortest decimal reads. It reports
+// false where the number is negative, not finite or beyond MaxWhole millionths.
+func Micros(f float64) (int64, bool) {
+	if !(f >= 0 && f <= MaxWhole/1e6) {
+		return 0, false
+	}
+	millionths := f * 1e6
+	whole := math.Floor(millionths)
+	if part := millionths - whole; millionths < 1e12 && math.Abs(part-0.5) > 1e-3 { // Nowhere near a half.
+		return int64(whole + math.Round(part)), true
+	}
+	var buffer [32]byte
+	n, _, small := scale(strconv.AppendFloat(buffer[:0], f, 'e', -1, 64), 6)
+	return n, small
+}
 
 // scale returns text, a JSON number that is not negative, times 10 to the power of places, rounded to the nearest,
 // halves up. It works on the decimal digits, so no number is bent by binary fractions. Exact says that nothing was
-// rounded. Small is false where the result is beyond maxWhole.
+// rounded. Small is false where the result is beyond MaxWhole.
 func scale(text []byte, places int) (n int64, exact, small bool) {
 	mantissa, exponent := split(text)
 	point := len(mantissa)
@@ -52,14 +73,14 @@ func shift(mantissa []byte, whole int) (n int64, exact, small bool) {
 		case c != '0':
 			exact = false
 		}
-		if n > maxWhole {
+		if n > MaxWhole {
 			return 0, false, false
 		}
 		i++
 	}
 	for ; i < whole && n > 0; i++ {
 		n *= 10
-		if n > maxWhole {
+		if n > MaxWhole {
 			return 0, false, false
 		}
 	}
