@@ -75,14 +75,19 @@ func windows(bad []bool, last int, do func(bad int)) {
 
 // streaks tells how many times as wide the windows spread as they would if each outcome was bad or good by itself: so
 // many outcomes tell as much as one. Of parts that differ it is what the middle one says, as a change within a part
-// looks like a streak. It is at least 1.
+// looks like a streak. It is 1 where it is no more than so few windows spread by chance: as the longest of many windows
+// is gone by, what chance does to one of them would else pass for a streak.
 func (l *Level) streaks(last int) float64 {
 	all := make([]float64, 0, fifths)
 	for _, part := range l.parts {
 		all = append(all, streaksIn(part, last))
 	}
 	slices.Sort(all)
-	return max(all[len(all)/2], 1)
+	middle, chance := all[len(all)/2], math.Sqrt(2*float64(last)/float64(len(l.parts[0])))
+	if middle < 1+sure*chance {
+		return 1
+	}
+	return middle
 }
 
 func streaksIn(bad []bool, last int) float64 {

@@ -221,6 +221,25 @@ func TestNotices(t *testing.T) {
 	}
 }
 
+// TestEvenIsNoStreak proposes by outcomes that are bad each by itself, of which some windows have more by chance. What
+// that does to a window is no streak, and does not raise the threshold: most changes of two thirds are found as soon as
+// by a threshold from a table of chances.
+func TestEvenIsNoStreak(t *testing.T) {
+	const healthy, seeds = 250, 60
+	found := 0
+	for seed := range uint64(seeds) {
+		outcomes := append(made("a:b:v1", healthy, failing(seed, 0.16, 0)),
+			made("a:b:v1", 60, failing(seed+seeds, 0.64, 0))...)
+		all := trips(t, propose(t, outcomes[:healthy], all, 1e-5).Policy, outcomes)
+		if len(all) > 0 && all[0] >= healthy {
+			found++
+		}
+	}
+	if found < seeds*9/10 {
+		t.Errorf("%d of %d changes are found within 60 outcomes, want nine of ten", found, seeds)
+	}
+}
+
 // TestNothingToTell proposes nothing where nothing could be told apart.
 func TestNothingToTell(t *testing.T) {
 	refusing := failing(1, 0.98, 0)
