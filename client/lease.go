@@ -22,7 +22,6 @@ type Lease struct {
 	plain   bool   // The circuit is closed by its rules and by no operator: see combiner.
 	probe   *probe // nil for a call through a closed circuit.
 	sink    sink
-	slot    *slot // The gate's own, where it has one.
 }
 
 // probe is what makes a lease the right to test a route.
@@ -107,5 +106,5 @@ func (l *Lease) spend() bool {
 
 // given returns the lease as it was given, by reading nothing that another goroutine may write.
 func (l *Lease) given() Lease {
-	return Lease{circuit: l.circuit, epoch: l.epoch, plain: l.plain, probe: l.probe, sink: l.sink, slot: l.slot}
+	return Lease{circuit: l.circuit, epoch: l.epoch, plain: l.plain, probe: l.probe, sink: l.sink}
 }

@@ -1,4 +1,170 @@
 package client
 
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+	"unique"
+
+	"github.com/puzpuzpuz/xsync/v4"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// table is what a gate knows: all circuits, and when each partition was last heard of. One goroutine writes it.
+type table struct {
+	circuits   *xsync.Map[string, *slot]
+	partitions atomic.Pointer[[]*partition] // Never shorter than before.
+	began      time.Time                    // A partition that was never heard of is silent since then.
+}
+
+// partition is a partition of the state topic. Its times are in milliseconds since 1970, 0 where there is none.
+type partition struct {
+	heard  atomic.Int64 // When its processor was last heard of, by this machine's clock.
+	beat   atomic.Int64 // The processor's own clock at its newest heartbeat.
+	silent atomic.Bool  // That was told.
+}
+
 // slot is what a gate knows of one circuit.
-type slot struct{}
+type slot struct {
+	word   atomic.Int64                  // All that Enter reads of a circuit through which every call goes.
+	state  atomic.Pointer[schemas.State] // Nil once the circuit is forgotten.
+	prober atomic.Pointer[prober]        // Nil until the circuit opens.
+	home   *partition
+	mu     sync.Mutex // Guards word and state against two that write.
+}
+
+// mustLook is the word of a circuit whose state a call has to look at. Any other says that every call goes through
+// until the next record.
+const mustLook = -1
+
+// wordOf returns the epoch, and in the last bit whether the circuit is closed.
+func wordOf(s *schemas.State) int64 {
+	word := s.Epoch << 1
+	if s.State == schemas.Closed {
+		word |= 1
+	}
+	return word
+}
+
+// unknown is the word of a circuit that nobody has heard of.
+var unknown = wordOf(&schemas.State{})
+
+func newTable(now time.Time) *table {
+	t := &table{circuits: xsync.NewMap[string, *slot](), began: now}
+	t.partitions.Store(&[]*partition{})
+	return t
+}
+
+// partition returns a partition, a new one where the number is greater than any before.
+func (t *table) partition(id int32) *partition {
+	all := *t.partitions.Load()
+	if int(id) < len(all) {
+		return all[id]
+	}
+	more := append([]*partition(nil), all...)
+	for int(id) >= len(more) {
+		p := &partition{}
+		p.heard.Store(t.began.UnixMilli())
+		more = append(more, p)
+	}
+	t.partitions.Store(&more)
+	return more[id]
+}
+
+var murmur2 = kgo.StickyKeyPartitioner(nil).ForTopic("")
+
+// home returns the partition of a circuit, known or not; nil before the topic was seen.
+func (t *table) home(circuit string, s *slot) *partition {
+	if s != nil {
+		return s.home
+	}
+	all := *t.partitions.Load()
+	if len(all) == 0 {
+		return nil
+	}
+	return all[murmur2.Partition(&kgo.Record{Key: []byte(circuit)}, len(all))]
+}
+
+// put takes a record of a circuit in. It returns nil where that is not newer than what is known.
+func (t *table) put(state *schemas.State, home *partition) *slot {
+	s, known := t.circuits.Load(state.Circuit)
+	if !known {
+		s = &slot{home: home}
+	} else if before := s.state.Load(); before != nil && !state.Newer(before) {
+		return nil
+	}
+	s.set(state)
+	if !known {
+		t.circuits.Store(state.Circuit, s)
+	}
+	return s
+}
+
+// forget takes a tombstone in. It returns nil where the circuit was not known.
+func (t *table) forget(circuit string) *slot {
+	s, known := t.circuits.LoadAndDelete(circuit)
+	if !known {
+		return nil
+	}
+	s.set(nil)
+	return s
+}
+
+// set replaces what is known. A call that begins once it has returned goes by the new state.
+func (s *slot) set(state *schemas.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Store(state)
+	switch {
+	case state == nil:
+		s.word.Store(unknown)
+	case state.AdmitsAlways():
+		s.word.Store(wordOf(state))
+	default:
+		s.word.Store(mustLook)
+	}
+}
+
+// settle marks a circuit plain whose ramp or override is over, unless a record has come since.
+func (s *slot) settle(seen *schemas.State, derived *schemas.State) {
+	if !derived.AdmitsAlways() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Load() == seen {
+		s.word.Store(wordOf(derived))
+	}
+}
+
+// at returns the circuit as it is at a time, and the record from which that was derived.
+func (s *slot) at(circuit string, now time.Time) (derived schemas.State, seen *schemas.State) {
+	if s != nil {
+		seen = s.state.Load()
+	}
+	if seen == nil {
+		return schemas.State{Circuit: circuit, Enforced: true}, nil
+	}
+	return seen.At(now), seen
+}
+
+// compact lets states share the texts that are alike in most of them.
+func compact(s *schemas.State) {
+	for _, text := range []*string{&s.Policy, &s.PolicyVersion, &s.Trigger.Topic} {
+		*text = unique.Make(*text).Value()
+	}
+}
+
+// now returns this machine's clock, or the processor's where that is ahead.
+func (p *partition) now() time.Time {
+	now := time.Now()
+	if p == nil {
+		return now
+	}
+	if beat := time.UnixMilli(p.beat.Load()); beat.After(now) {
+		return beat
+	}
+	return now
+}

@@ -43,6 +43,20 @@ func (s *State) Admission(at time.Time, router string, call uint64) (Admission, 
 	return Probes, time.Time{}
 }
 
+// AdmitsAlways tells whether every call goes through until the next record, whatever the time: then Admission admits
+// all that At returns. Call it on a record, or on what At returned.
+func (s *State) AdmitsAlways() bool {
+	switch {
+	case !s.Enforced:
+		return true
+	case s.State == Closed:
+		return len(s.Ramp) == 0
+	case s.State == ForcedClosed, s.State == Disabled:
+		return s.Override == nil || s.Override.Until.IsZero() || s.Override.Then != Open
+	}
+	return false
+}
+
 // firstExpiry returns when the first lease expires.
 func (s *State) firstExpiry() time.Time {
 	var first time.Time

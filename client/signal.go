@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// signalPatience is how long a signal may wait to be sent. One that comes later would find another world.
+const signalPatience = 10 * time.Second
+
+// sendClaim asks for a lease.
+func (g *Gate) sendClaim(p *prober, s *schemas.State) {
+	g.counts.claims.Add(1)
+	_ = g.send(&schemas.Signal{ // What cannot be sent is not answered either, and counted.
+		Type: schemas.Claim, Circuit: p.circuit, Holder: g.config.Router, Lease: p.ask(s.Epoch),
+		Epoch: s.Epoch, HasEpoch: true,
+	})
+}
+
+// free gives a lease back.
+func (g *Gate) free(circuit, lease string, unused bool) error {
+	return g.send(&schemas.Signal{Type: schemas.Release, Circuit: circuit, Lease: lease, Unused: unused})
+}
+
+// send writes a signal, and waits for nobody. The error says that there is no room for it.
+func (g *Gate) send(s *schemas.Signal) error {
+	ctx, cancel := context.WithTimeout(context.Background(), signalPatience)
+	refused := make(chan error, 1)
+	record := &kgo.Record{Topic: g.config.Topics.Signals, Key: []byte(s.Circuit), Value: schemas.AppendSignal(nil, s)}
+	g.kafka.TryProduce(ctx, record, func(_ *kgo.Record, err error) {
+		cancel()
+		refused <- err
+		if err != nil {
+			g.lost(s, err)
+		}
+	})
+	select {
+	case err := <-refused:
+		if err != nil {
+			return fmt.Errorf("%s a lease of %s: %w", s.Type, s.Circuit, err)
+		}
+	default:
+	}
+	return nil
+}
+
+// lost notes that a signal could not be sent.
+func (g *Gate) lost(s *schemas.Signal, err error) {
+	g.counts.signalsLost.Add(1)
+	if errors.Is(err, kerr.UnknownTopicID) { // The topic was made anew. The client asks no more by itself.
+		g.kafka.PurgeTopicsFromProducing(g.config.Topics.Signals)
+	}
+	if !errors.Is(err, kgo.ErrClientClosed) {
+		g.config.Log.Warn("a signal could not be sent", "signal", s.Type, "circuit", s.Circuit, "err", err)
+	}
+}
