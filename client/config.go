@@ -37,6 +37,12 @@ type Config struct {
 	// Policies say where to go while a circuit refuses, in the place of those that the processor publishes.
 	Policies *breaker.Policies
 
+	// ReportWait is how long Report waits for room in the queue of what the brokers have not taken yet: 10 ms where it
+	// is 0, not at all where it is negative.
+	ReportWait time.Duration
+	// QueueRecords and QueueBytes bound that queue: 10,000 and 16 MiB where they are 0.
+	QueueRecords, QueueBytes int
+
 	Kafka []kgo.Opt    // How to reach the brokers: TLS, SASL, a dialer.
 	Log   *slog.Logger // slog.Default() where it is nil.
 }
@@ -58,6 +64,9 @@ const (
 	defaultPrefix       = "fusebox."
 	defaultProbeWait    = 500 * time.Millisecond
 	defaultSilenceAfter = 30 * time.Second
+	defaultReportWait   = 10 * time.Millisecond
+	defaultRecords      = 10_000
+	defaultBytes        = 16 << 20
 )
 
 // Validate returns all that is wrong, in one error, or nil.
@@ -84,6 +93,10 @@ func (c Config) Validate() error {
 	if c.OnSilence > RefuseAll {
 		faults = append(faults, fmt.Errorf("OnSilence %d: want Keep, AllowAll or RefuseAll", c.OnSilence))
 	}
+	if c.QueueRecords < 0 || c.QueueBytes < 0 {
+		faults = append(faults, fmt.Errorf("QueueRecords %d, QueueBytes %d: must not be negative",
+			c.QueueRecords, c.QueueBytes))
+	}
 	return errors.Join(faults...)
 }
 
@@ -95,6 +108,9 @@ func (c Config) withDefaults() Config {
 	c.Topics.State = cmp.Or(c.Topics.State, prefix+"circuit-state.v1")
 	c.ProbeWait = cmp.Or(c.ProbeWait, defaultProbeWait)
 	c.SilenceAfter = cmp.Or(c.SilenceAfter, defaultSilenceAfter)
+	c.ReportWait = cmp.Or(c.ReportWait, defaultReportWait)
+	c.QueueRecords = cmp.Or(c.QueueRecords, defaultRecords)
+	c.QueueBytes = cmp.Or(c.QueueBytes, defaultBytes)
 	c.Log = cmp.Or(c.Log, slog.Default())
 	if c.Router == "" {
 		host, _ := os.Hostname()

@@ -44,12 +44,12 @@ func Open(ctx context.Context, c Config) (*Gate, error) {
 	}
 	c = c.withDefaults()
 	// What is fetched at once is bounded: a gate has little memory, and most of what it reads it forgets at once.
-	client, err := kgo.NewClient(c.kafka(
+	client, err := kgo.NewClient(c.kafka(append(producing(),
 		kgo.ConsumeTopics(c.Topics.State), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(), kgo.KeepRetryableFetchErrors(),
 		kgo.FetchMaxWait(500*time.Millisecond), kgo.FetchMaxBytes(8<<20), kgo.FetchMaxPartitionBytes(1<<20),
-		kgo.MetadataMaxAge(time.Minute), kgo.ProducerLinger(0),
-	)...)
+		kgo.MetadataMaxAge(time.Minute),
+	)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("make the gate's Kafka client: %w", err)
 	}
@@ -135,7 +135,7 @@ func (g *Gate) Routes() []schemas.Route {
 	return nil
 }
 
-// closeWait bounds how long Close waits for the brokers.
+// closeWait bounds how long Close waits for the brokers, a reporter's too.
 const closeWait = 5 * time.Second
 
 // Close gives leases back that nobody has used, sends what waits to be sent, for some seconds at most, and ends what

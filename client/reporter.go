@@ -2,43 +2,196 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// Reporter sends outcomes, each as a record of its own.
+// Reporter sends outcomes to the brokers. It is a Gate's, or stands alone in a program that only produces: see
+// NewReporter. Many goroutines may use it. The outcomes of a circuit arrive in the order in which they were reported.
+//
+// It never holds a call up for longer than Config.ReportWait, whatever the brokers do. What waits for them is bounded
+// by Config.QueueRecords and Config.QueueBytes; outcomes for which there is no room, and those that the brokers have
+// not taken after two minutes, are lost, counted in its Stats, and logged once a minute.
 type Reporter struct {
-	kafka  *kgo.Client
 	config Config
+	kafka  *kgo.Client
+	owner  bool // The client ends with the reporter.
+
+	queue  *queue
+	losses *losses
+	sent   atomic.Int64 // Records that the brokers have.
+	told   atomic.Int64 // Outcomes in them.
+
+	closing sync.Once
+	closed  atomic.Bool
+	stop    chan struct{}
+	work    sync.WaitGroup
+	err     error // Of Close.
 }
 
-func newReporter(kafka *kgo.Client, c Config) *Reporter { return &Reporter{kafka, c} }
+// deliveryTimeout is how long an outcome waits for the brokers. Older ones say little about the route as it is.
+const deliveryTimeout = 2 * time.Minute
 
-// send writes an outcome and waits for nobody.
-func (r *Reporter) send(l Lease, o Outcome) error {
-	out, err := o.record(&l)
+// NewReporter returns a reporter for a program without a gate. It looks whether the brokers can be reached and have the
+// topic, no longer than the context allows, unless Config.StartUnready is set; the context bounds nothing else. Such a
+// reporter knows no epochs and no policies, and sends every outcome in a record of its own.
+func NewReporter(ctx context.Context, c Config) (*Reporter, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("the configuration of the reporter: %w", err)
+	}
+	c = c.withDefaults()
+	kafka, err := kgo.NewClient(c.kafka(producing()...)...)
 	if err != nil {
-		return fmt.Errorf("report an outcome of %s: %w", l.circuit, err)
+		return nil, fmt.Errorf("make the reporter's Kafka client: %w", err)
 	}
-	out.Source = r.config.Router
-	if out.ID == "" {
-		out.ID = ulid.Make().String()
+	if !c.StartUnready {
+		if err := findTopic(ctx, kafka, c.Topics.Outcomes); err != nil {
+			kafka.Close()
+			return nil, err
+		}
 	}
-	if out.Time.IsZero() {
-		out.Time = time.Now().UTC().Round(time.Millisecond)
+	r := newReporter(kafka, c)
+	r.owner = true
+	return r, nil
+}
+
+// producing returns how a client produces for a reporter: idempotent and acknowledged by all replicas, as kgo does by
+// itself, to the partition that murmur2 of the circuit chooses, at once. The queue bounds what waits, so kgo's own
+// bound is far off.
+func producing() []kgo.Opt {
+	return []kgo.Opt{
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.ProducerLinger(0), kgo.RecordDeliveryTimeout(deliveryTimeout), kgo.MaxBufferedRecords(1 << 30),
 	}
-	r.kafka.TryProduce(context.Background(), &kgo.Record{
-		Topic: r.config.Topics.Outcomes, Key: []byte(l.circuit), Value: schemas.AppendOutcome(nil, &out),
-	}, nil)
+}
+
+// findTopic asks the brokers for a topic.
+func findTopic(ctx context.Context, kafka *kgo.Client, name string) error {
+	ask, topic := kmsg.NewPtrMetadataRequest(), kmsg.NewMetadataRequestTopic()
+	topic.Topic = &name
+	ask.Topics = append(ask.Topics, topic)
+	answer, err := ask.RequestWith(ctx, kafka)
+	if err != nil {
+		return fmt.Errorf("ask the brokers for topic %s: %w", name, err)
+	}
+	for _, t := range answer.Topics {
+		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
+			return fmt.Errorf("topic %s: %w (fusebox topics create makes it)", name, err)
+		}
+	}
 	return nil
 }
 
+// newReporter returns a reporter on a client that was made with producing and that is somebody else's.
+func newReporter(kafka *kgo.Client, c Config) *Reporter {
+	r := &Reporter{
+		config: c, kafka: kafka, stop: make(chan struct{}),
+		queue: newQueue(c.QueueRecords, c.QueueBytes, c.ReportWait), losses: newLosses(c.Log),
+	}
+	r.work.Go(func() { r.losses.tell(r.stop) })
+	return r
+}
+
+// Report says how a call to a circuit went that no gate admitted. An error says that the outcome was not taken: it is
+// not fit to be sent, there was no room for it, or the reporter is closed.
+func (r *Reporter) Report(circuit string, o Outcome) error {
+	return r.send(Lease{circuit: circuit}, o)
+}
+
+// learn tells which policies are in force.
 func (r *Reporter) learn(*breaker.Policies) {}
 
-func (r *Reporter) flush(context.Context) error { return nil }
+// send sends the outcome of a lease's call. A lease without a sink is that of a call which no gate admitted.
+func (r *Reporter) send(l Lease, o Outcome) error {
+	if r.closed.Load() {
+		return ErrClosed
+	}
+	record, err := o.record(&l)
+	if err != nil {
+		return err
+	}
+	size := weigh(&record)
+	if !r.queue.take(size) {
+		r.losses.add(1, ErrQueueFull)
+		return ErrQueueFull
+	}
+	r.produce(&record, size)
+	return nil
+}
+
+// produce gives an outcome to the client, whatever comes of it. The queue has room for it.
+func (r *Reporter) produce(o *schemas.Outcome, size int64) {
+	if o.ID == "" {
+		o.ID = ulid.Make().String()
+	}
+	if o.Time.IsZero() {
+		o.Time = time.Now().UTC()
+	}
+	o.Source = r.config.Router
+	n := o.Count
+	r.kafka.TryProduce(context.Background(), &kgo.Record{
+		Topic: r.config.Topics.Outcomes, Key: []byte(o.Circuit), Value: schemas.AppendOutcome(nil, o),
+	}, func(_ *kgo.Record, err error) {
+		r.queue.give(size)
+		if err != nil {
+			r.losses.add(n, err)
+			return
+		}
+		r.sent.Add(1)
+		r.told.Add(n)
+	})
+}
+
+// ReporterStats says what has become of the outcomes that were reported.
+type ReporterStats struct {
+	Outcomes int64 // That the brokers have.
+	Records  int64 // In which they are: fewer where outcomes were added up.
+	Lost     int64 // Outcomes for which the queue had no room, or that the brokers did not take.
+	Waiting  int64 // Records in the queue now.
+}
+
+// Stats returns what has become of the outcomes so far.
+func (r *Reporter) Stats() ReporterStats {
+	return ReporterStats{
+		Outcomes: r.told.Load(), Records: r.sent.Load(), Lost: r.losses.all.Load(), Waiting: r.queue.waiting.Load(),
+	}
+}
+
+// Close sends what waits to be sent, for some seconds at most, and ends the reporter. The error says how many outcomes
+// were lost by that.
+func (r *Reporter) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	return r.flush(ctx)
+}
+
+// flush is Close for as long as a context allows. A client that is somebody else's may still have records to send.
+func (r *Reporter) flush(ctx context.Context) error {
+	r.closing.Do(func() {
+		r.closed.Store(true)
+		err := r.kafka.Flush(ctx)
+		if waiting := r.queue.waiting.Load(); err != nil && waiting > 0 {
+			r.err = fmt.Errorf("the brokers have not taken %d records with outcomes: %w", waiting, err)
+		}
+		if r.owner {
+			r.kafka.Close()
+		}
+		close(r.stop)
+		r.work.Wait()
+	})
+	return r.err
+}
+
+// ErrQueueFull says that an outcome was lost, as too many wait for the brokers.
+var ErrQueueFull = errors.New("the outcome is lost: too many wait for the brokers")
