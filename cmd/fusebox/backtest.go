@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/backtest"
 )
 
 func newBacktestCommand() *cobra.Command {
@@ -19,7 +20,14 @@ FUSEBOX_POLICY_FILE, or else by the built-in policy; "builtin" names that one.
 
 Recorded epochs and leases are disregarded, and each circuit's clock is its own newest time. While a circuit is open its
 recorded calls count as refused, except the probe that the policy would have sent: the next that started when one was
-due. FUSEBOX_MAX_RESIDENT_CIRCUITS bounds how many circuits are in memory; the others wait in a temporary file.
+due. A policy with "shadows" has a row beside that of the circuit's own policy, marked (shadow).
+FUSEBOX_MAX_RESIDENT_CIRCUITS bounds how many circuits are in memory; the others wait in a temporary file.
+
+FOUND AFTER is how much came from the first failure of the bad stretch to the first trip. BAD AVOIDED, NEUTRAL AVOIDED
+and GOOD REFUSED are the calls refused, of all failures by the policy's roles, all accepted answers, and all that is
+neither: together these are the outcomes. #41 of a trip is the place of its outcome in the circuit's sequence, which
+begins with #0. With --compare, A is the policy of --policy and B that of --compare: differences are what taking A
+instead of B changes, and arrows lead from B to A.
 
 ` + recordedHelp + `
 
@@ -38,7 +46,7 @@ stretch that was missed exceeds every delay.`,
 	var b backtester
 	flags := cmd.Flags()
 	flags.StringVar(&b.policy, "policy", "", "the policy `file` to try")
-	flags.StringVar(&b.compare, "compare", "", "another policy `file`, as B beside that of --policy, A")
+	flags.StringVar(&b.compare, "compare", "", "the policy `file`, such as today's, to hold that of --policy against")
 	flags.StringVar(&b.truthFile, "truth", "", "a CSV `file` of stretches known to be bad")
 	flags.StringVar(&b.limits.delay, "max-delay", "",
 		"with --truth: the `most` that detection may take, outcomes such as 30 or a duration such as 2m")
@@ -91,7 +99,7 @@ func (b *backtester) run(cmd *cobra.Command, files []string) error {
 	}
 	defer func() {
 		for _, s := range b.sides {
-			_ = s.spill.close() // It is a temporary file.
+			s.close()
 		}
 	}()
 	err = b.feed(cmd.Context())
@@ -136,20 +144,27 @@ func (b *backtester) prepare(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		tellShadows(cmd, named, policies)
-		b.sides = append(b.sides, newBacktestSide(named, policies, c.MaxResidentCircuits, truth, b.html != ""))
+		s := newBacktestSide(named, policies, c.MaxResidentCircuits, b.html != "", false)
+		if truth != nil {
+			s.truth = backtest.NewTruth(truth)
+		}
+		if b.compare == "" && len(s.shadows()) > 0 {
+			s.beside = newBacktestSide(named, policies, c.MaxResidentCircuits, b.html != "", true)
+			s.beside.label = besideName
+		}
+		b.sides = append(b.sides, s)
 	}
-	return nil
-}
-
-// tellShadows says which policies of a file are passed over, as they judge beside others.
-func tellShadows(cmd *cobra.Command, file string, policies *breaker.Policies) {
-	for _, p := range policies.All() {
-		if p.Shadows != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: shadow %s is not judged here; "+
-				"to try it, give it match in place of shadows\n", file, p.Name)
+	if len(b.sides) == 1 {
+		return nil
+	}
+	for i, s := range b.sides {
+		s.label = sideNames[i]
+		for _, name := range s.shadows() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: shadow %s is not compared; a backtest without --compare has it\n",
+				s.name, name)
 		}
 	}
+	return nil
 }
 
 // builtin is what the built-in policy is called where a file is asked for.

@@ -80,7 +80,7 @@ func moreOrFewer(n int64, what string) string {
 	return count(int(n), word+" "+what, word+" "+what+"s")
 }
 
-// found says how much earlier or later B finds what both find.
+// found says how much earlier or later A finds what both find.
 func found(c *backtest.Comparison) string {
 	var outcomes, seconds []float64
 	for _, d := range c.Circuits {
@@ -90,14 +90,14 @@ func found(c *backtest.Comparison) string {
 	}
 	words := "No opening is in both"
 	if n := len(outcomes); n > 0 {
-		words = fmt.Sprintf("Of %s in both B is earlier at %d, later at %d, the same at %d; at the median %s",
+		words = fmt.Sprintf("Of %s in both A is earlier at %d, later at %d, the same at %d; at the median %s",
 			count(n, "opening", "openings"), c.Earlier, c.Later, c.Same,
 			shift(int64(median(outcomes)), median(seconds)))
 	}
 	return fmt.Sprintf("%s; only A has %d, only B %d", words, c.OnlyA, c.OnlyB)
 }
 
-// shift says by how much B is later or earlier.
+// shift says by how much A is later or earlier.
 func shift(outcomes int64, seconds float64) string {
 	switch {
 	case outcomes > 0:
@@ -113,32 +113,34 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// totalRows are all circuits together, by what counts.
+// totalRows are all circuits together, by what counts: B, then A, and what taking A instead changes.
 func totalRows(a, b *backtest.Totals) [][]string {
-	rows := [][]string{{"IN ALL", "A", "B", "B AGAINST A"}}
-	number := func(name string, a, b int64, whole int64) {
-		of := func(n int64) string { return fmt.Sprintf("%d of %d (%s)", n, whole, share(n, whole)) }
-		rows = append(rows, []string{name, of(a), of(b), fmt.Sprintf("%+d", b-a)})
+	rows := [][]string{{"IN ALL", "B", "A", "A INSTEAD OF B"}}
+	number := func(name string, a, allA, b, allB int64) {
+		of := func(n, all int64) string { return fmt.Sprintf("%d of %d (%s)", n, all, share(n, all)) }
+		rows = append(rows, []string{name, of(b, allB), of(a, allA), change(a - b)})
 	}
-	number("bad answers avoided", a.Refused.Failures, b.Refused.Failures, max(a.Failures, b.Failures))
-	if a.Refused.Others+b.Refused.Others > 0 {
-		rows = append(rows, []string{"neutral answers avoided", fmt.Sprint(a.Refused.Others),
-			fmt.Sprint(b.Refused.Others), fmt.Sprintf("%+d", b.Refused.Others-a.Refused.Others)})
+	number("bad answers avoided", a.Refused.Failures, a.Failures, b.Refused.Failures, b.Failures)
+	if a.Others+b.Others > 0 {
+		number("neutral answers avoided", a.Refused.Others, a.Others, b.Refused.Others, b.Others)
 	}
-	number("good answers refused", a.Refused.Accepted, b.Refused.Accepted, a.Accepted)
-	change := dollars(b.Refused.CostUSD - a.Refused.CostUSD)
-	if b.Refused.CostUSD > a.Refused.CostUSD {
-		change = "+" + change
+	number("good answers refused", a.Refused.Accepted, a.Accepted, b.Refused.Accepted, b.Accepted)
+	spend := dollars(a.Refused.CostUSD - b.Refused.CostUSD)
+	if a.Refused.CostUSD > b.Refused.CostUSD {
+		spend = "+" + spend
 	}
 	openA, openB := backtest.Share(a.OpenSeconds, a.Seconds), backtest.Share(b.OpenSeconds, b.Seconds)
 	return append(rows,
-		[]string{"spend avoided", dollars(a.Refused.CostUSD), dollars(b.Refused.CostUSD), change},
-		[]string{"share of time open", points(openA), points(openB), fmt.Sprintf("%+.1f points", 100*(openB-openA))},
-		[]string{"openings", fmt.Sprint(a.Openings), fmt.Sprint(b.Openings), fmt.Sprintf("%+d", b.Openings-a.Openings)},
-		[]string{"trips, with failed probes", fmt.Sprint(a.Trips), fmt.Sprint(b.Trips),
-			fmt.Sprintf("%+d", b.Trips-a.Trips)},
+		[]string{"spend avoided", dollars(b.Refused.CostUSD), dollars(a.Refused.CostUSD), spend},
+		[]string{"share of time open", points(openB), points(openA), fmt.Sprintf("%+.1f points", 100*(openA-openB))},
+		[]string{"openings", fmt.Sprint(b.Openings), fmt.Sprint(a.Openings), change(int64(a.Openings - b.Openings))},
+		[]string{"trips, with failed probes", fmt.Sprint(b.Trips), fmt.Sprint(a.Trips),
+			change(int64(a.Trips - b.Trips))},
 	)
 }
+
+// change writes how many more there are, or fewer.
+func change(n int64) string { return fmt.Sprintf("%+d", n) }
 
 // differing returns the indexes of the circuits that opened under one policy or both: where openings differ first, then
 // the worst under A.
@@ -161,33 +163,40 @@ func differing(a *backtestSide, c *backtest.Comparison) []int {
 	return order
 }
 
-// compareRows are the circuits, each with what A and what B does.
+// compareRows are the circuits, each with what B does and what A does instead. What is neutral has a column where any
+// of it is refused.
 func compareRows(a, b *backtestSide, c *backtest.Comparison, circuits []int) [][]string {
-	rows := [][]string{{"CIRCUIT", "FIRST FOUND", "ONLY A", "ONLY B", "BAD AVOIDED", "GOOD REFUSED", "SPEND AVOIDED",
-		"OPEN"}}
+	rows := [][]string{{"CIRCUIT", "FIRST FOUND", "ONLY B", "ONLY A", "BAD AVOIDED", neutralAvoided, "GOOD REFUSED",
+		"SPEND AVOIDED", "OPEN"}}
+	neutral := false
 	for _, i := range circuits {
 		d, ca, cb := &c.Circuits[i], &a.report.Circuits[i], &b.report.Circuits[i]
 		first := "-"
 		if len(d.Pairs) > 0 {
-			first = "B " + shift(d.Pairs[0].Outcomes, d.Pairs[0].Seconds)
+			first = "A " + shift(d.Pairs[0].Outcomes, d.Pairs[0].Seconds)
 		}
 		rows = append(rows, []string{
-			d.Circuit, first, fmt.Sprint(len(d.OnlyA)), fmt.Sprint(len(d.OnlyB)),
-			both(fmt.Sprint(ca.Refused.Failures), fmt.Sprint(cb.Refused.Failures)),
-			both(fmt.Sprint(ca.Refused.Accepted), fmt.Sprint(cb.Refused.Accepted)),
-			both(dollars(ca.Refused.CostUSD), dollars(cb.Refused.CostUSD)),
-			both(points(ca.OpenShare()), points(cb.OpenShare())),
+			d.Circuit, first, fmt.Sprint(len(d.OnlyB)), fmt.Sprint(len(d.OnlyA)),
+			instead(fmt.Sprint(cb.Refused.Failures), fmt.Sprint(ca.Refused.Failures)),
+			instead(fmt.Sprint(cb.Refused.Others), fmt.Sprint(ca.Refused.Others)),
+			instead(fmt.Sprint(cb.Refused.Accepted), fmt.Sprint(ca.Refused.Accepted)),
+			instead(dollars(cb.Refused.CostUSD), dollars(ca.Refused.CostUSD)),
+			instead(points(cb.OpenShare()), points(ca.OpenShare())),
 		})
+		neutral = neutral || ca.Refused.Others+cb.Refused.Others > 0
+	}
+	if !neutral {
+		dropColumn(rows, neutralAvoided)
 	}
 	return rows
 }
 
-// both writes what A has and what B has.
-func both(a, b string) string {
+// instead writes what B has, and what A has instead.
+func instead(b, a string) string {
 	if a == b {
 		return a
 	}
-	return a + " → " + b
+	return b + " → " + a
 }
 
 // difference prints a circuit's timeline under both policies, and the openings in order.
@@ -200,7 +209,7 @@ func (p *backtestPrinter) difference(a, b *backtestSide, n int, d *backtest.Diff
 		p.marks(line.Thinned(p.columns(from, to, "B")), cb, "B", from)
 	}
 	for _, pair := range d.Pairs[:p.most(len(d.Pairs), listedTrips)] {
-		p.line("  %s  both: A by %s, B by %s, %s", stamp(pair.A), pair.RuleA, pair.RuleB,
+		p.line("  %s  both: B by %s, A by %s, %s", stamp(pair.B), pair.RuleB, pair.RuleA,
 			strings.TrimPrefix(shift(pair.Outcomes, pair.Seconds), "the "))
 	}
 	for side, only := range [][]backtest.Trip{d.OnlyA, d.OnlyB} {

@@ -11,11 +11,11 @@ type backtestJSON struct {
 
 // backtestSideJSON is what came of one set of policies.
 type backtestSideJSON struct {
-	Policies string             `json:"policies"` // The file, or builtin.
-	Version  string             `json:"policy_version"`
-	Circuits []backtest.Circuit `json:"circuits"`
-	Totals   backtest.Totals    `json:"totals"`
-	Truth    *backtest.Judged   `json:"truth,omitempty"`
+	Policies string              `json:"policies"` // The file, or builtin.
+	Version  string              `json:"policy_version"`
+	Circuits []*backtest.Circuit `json:"circuits"`
+	Totals   backtest.Totals     `json:"totals"` // Without shadows.
+	Truth    *backtest.Judged    `json:"truth,omitempty"`
 }
 
 type recordsJSON struct {
@@ -40,5 +40,5 @@ func (b *backtester) machineReadable() backtestJSON {
 }
 
 func (s *backtestSide) json() backtestSideJSON {
-	return backtestSideJSON{s.name, s.policies.Version, s.report.Circuits, s.report.Totals(), s.judged}
+	return backtestSideJSON{s.name, s.policies.Version, s.rows(), s.report.Totals(), s.judged}
 }

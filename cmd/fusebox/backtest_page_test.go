@@ -36,7 +36,10 @@ func writeHostile(t *testing.T) string {
 	defer file.Close()
 	for i := range 200 {
 		kind := "accepted"
-		if i > 100 {
+		switch {
+		case i%20 == 0:
+			kind = "policy_rejection"
+		case i > 100:
 			kind = "invalid_contract"
 		}
 		fmt.Fprintf(file, `{"circuit":%q,"kind":%q,"time":"2026-09-14T12:01:%02d.%03dZ"}`+"\n",
@@ -51,9 +54,12 @@ func TestBacktestPage(t *testing.T) {
 	browser := kafkatest.Chromium(t)
 	lately := filepath.Join("testdata", "backtest", "lately.yaml")
 	recorded, dir := writeHostile(t), t.TempDir()
-	one, two := filepath.Join(dir, "one.html"), filepath.Join(dir, "two.html")
+	path := func(name string) string { return filepath.Join(dir, name) }
+	one, two, beside := path("one.html"), path("two.html"), path("beside.html")
 	runBacktest(t, "--policy", lately, "--html", one, recorded)
 	runBacktest(t, "--policy", lately, "--compare", builtin, "--html", two, recorded)
+	shadowed := filepath.Join("testdata", "backtest", "shadowed.yaml")
+	runBacktest(t, "--policy", shadowed, "--html", beside, recorded)
 
 	deadline, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
@@ -71,6 +77,7 @@ func TestBacktestPage(t *testing.T) {
 		scheme string
 	}{
 		{one, 1280, "light"}, {one, 390, "dark"}, {two, 1280, "dark"}, {two, 390, "light"},
+		{beside, 1280, "light"}, {beside, 390, "dark"},
 	} {
 		name := strings.TrimSuffix(filepath.Base(tt.page), ".html")
 		t.Run(fmt.Sprintf("%s-%d-%s", name, tt.width, tt.scheme), func(t *testing.T) {
@@ -161,6 +168,9 @@ func look(t *testing.T, ctx context.Context, width int64, scheme string) {
 		{`document.querySelectorAll("script").length`, float64(4)},
 		{`document.querySelectorAll("[onmouseover]").length`, float64(0)},
 		{`document.getElementById("tip").hidden`, true},
+		{`[...document.querySelectorAll(".facts")].filter((f) => f.textContent === "200 outcomes: 95 accepted, ` +
+			`95 bad (95 invalid_contract), 10 neutral (10 policy_rejection)").length`, float64(1)},
+		{`data.sides.length < 2 || data.circuits.some((c) => c.sides[1]?.trips.length > 0)`, true},
 	} {
 		got, err := chromedp.Run(ctx, chromedp.Evaluate[any](tt.expression))
 		if err != nil || got != tt.want {

@@ -65,12 +65,15 @@ func (p *backtestPrinter) head(sides []*backtestSide) {
 	first, last := recordedSpan(&sides[0].report)
 	p.line("%s of %s, %s to %s (UTC)", count(int(t.Outcomes), "outcome", "outcomes"),
 		count(t.Circuits, "circuit", "circuits"), stamp(first), stamp(last))
-	for i, s := range sides {
+	for _, s := range sides {
 		name := "by "
-		if len(sides) > 1 {
-			name = p.paint.bold(sideNames[i]) + " is "
+		if s.label != "" {
+			name = p.paint.bold(s.label) + " is "
 		}
 		p.line("%s%s, version %s", name, s.title(), s.policies.Version)
+		for _, note := range s.notes() {
+			p.line("  %s", p.paint.warn(note))
+		}
 	}
 }
 
@@ -88,9 +91,6 @@ func recordedSpan(r *backtest.Report) (first, last time.Time) {
 	return first, last
 }
 
-// sideNames are what the two policies of a comparison are called.
-var sideNames = [...]string{"A", "B"}
-
 // title names the policies of a side.
 func (s *backtestSide) title() string {
 	if s.name == builtin {
@@ -101,18 +101,16 @@ func (s *backtestSide) title() string {
 
 // one prints what came of one policy: a row for each circuit, the worst first, and the trips of the worst.
 func (p *backtestPrinter) one(s *backtestSide) {
-	rows := [][]string{circuitHeader}
 	listed := s.worst[:p.most(len(s.worst), listedCircuits)]
-	for _, c := range listed {
-		rows = append(rows, row(c))
-	}
-	p.table(rows, func(r int) string {
+	p.table(circuitRows(listed), func(r int) string {
 		if r == 0 || len(listed[r-1].Open) == 0 {
 			return ""
 		}
 		return "bad"
 	})
-	p.more(s.worst[len(listed):])
+	if hidden := s.worst[len(listed):]; len(hidden) > 0 {
+		p.line("and %s, %d of which opened; --all lists them", s.countRows(len(hidden)), len(tripped(hidden)))
+	}
 	drawn := tripped(s.worst)
 	shown := drawn[:p.most(len(drawn), shownCircuits)]
 	for i, c := range shown {
@@ -122,29 +120,16 @@ func (p *backtestPrinter) one(s *backtestSide) {
 		p.circuit(s, c)
 	}
 	if hidden := len(drawn) - len(shown); hidden > 0 {
-		p.line("\nthe trips of %s are not shown; --all shows them", count(hidden, "more circuit", "more circuits"))
+		p.line("\nthe trips of %s are not shown; --all shows them", s.countRows(hidden))
 	}
 }
 
-var circuitHeader = []string{
-	"CIRCUIT", "POLICY", "OUTCOMES", "ACCEPTED", "TRIPS", "FOUND AFTER", "OPEN", "BAD AVOIDED", "GOOD REFUSED",
-	"SPEND AVOIDED",
-}
-
-// row is a circuit's row of the table.
-func row(c *backtest.Circuit) []string {
-	policy, found := c.Policy, "-"
-	if policy == "" {
-		policy = "none matches"
+// countRows counts rows that are not shown.
+func (s *backtestSide) countRows(n int) string {
+	if s.beside != nil {
+		return count(n, "more row", "more rows") // A circuit may have two.
 	}
-	if len(c.Trips) > 0 {
-		found = delay(c.Trips[0].DelayOutcomes, c.Trips[0].DelaySeconds)
-	}
-	return []string{
-		c.Circuit, policy, fmt.Sprint(c.Outcomes), share(c.Accepted, c.Outcomes), fmt.Sprint(len(c.Trips)), found,
-		points(c.OpenShare()), of(c.Refused.Failures, c.Failures), of(c.Refused.Accepted, c.Accepted),
-		dollars(c.Refused.CostUSD),
-	}
+	return count(n, "more circuit", "more circuits")
 }
 
 // table adds a table with a row of names, whose other rows are painted as the function says: "bad", "faint" or not.
@@ -163,14 +148,6 @@ func (p *backtestPrinter) table(rows [][]string, mark func(row int) string) {
 	p.text.WriteString("\n" + strings.Join(texts, "\n") + "\n")
 }
 
-// more says how many circuits are not in the table.
-func (p *backtestPrinter) more(hidden []*backtest.Circuit) {
-	if len(hidden) > 0 {
-		p.line("and %s, %d of which opened; --all lists them",
-			count(len(hidden), "more circuit", "more circuits"), len(tripped(hidden)))
-	}
-}
-
 // tripped returns those that opened.
 func tripped(circuits []*backtest.Circuit) []*backtest.Circuit {
 	var some []*backtest.Circuit
@@ -184,8 +161,12 @@ func tripped(circuits []*backtest.Circuit) []*backtest.Circuit {
 
 // circuit prints a circuit's timeline and its trips.
 func (p *backtestPrinter) circuit(s *backtestSide, c *backtest.Circuit) {
-	p.line("\n%s", p.paint.bold(c.Circuit))
-	p.timeline(s.lines[c.Circuit], c, "")
+	by := ""
+	if c.Shadow {
+		by = ", by " + judge(c)
+	}
+	p.line("\n%s%s", p.paint.bold(c.Circuit), by)
+	p.timeline(s.lineOf(c), c, "")
 	listed := c.Trips[:p.most(len(c.Trips), listedTrips)]
 	for i := range listed {
 		p.trip(&listed[i], "  ")

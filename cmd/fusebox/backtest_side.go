@@ -17,6 +17,7 @@ const (
 // backtestSide is one set of policies and what becomes of the outcomes by them.
 type backtestSide struct {
 	name     string // The file, or builtin.
+	label    string // A or B, "" where there is one, or shadow.
 	policies *breaker.Policies
 	run      *backtest.Run
 	spill    *spill
@@ -26,27 +27,44 @@ type backtestSide struct {
 	lines   map[string]*backtest.Timeline // The same, by circuit.
 	rules   bool                          // Lines have the rules' values.
 
+	beside *backtestSide // What the shadows among the policies would do; nil where none is to be told of.
+
 	report backtest.Report
-	worst  []*backtest.Circuit // Of the report, the worst first.
+	worst  []*backtest.Circuit // Of the report and of that of beside, the worst first, those of one circuit together.
 	judged *backtest.Judged    // nil without truth.
 }
 
-func newBacktestSide(name string, policies *breaker.Policies, resident int, truth []backtest.Bad, rules bool,
-) *backtestSide {
+// sideNames are what the two policies of a comparison are called.
+var sideNames = [...]string{"A", "B"}
+
+// besideName is what the shadows' side is called.
+const besideName = "shadow"
+
+func newBacktestSide(name string, policies *breaker.Policies, resident int, rules, beside bool) *backtestSide {
 	s := &backtestSide{name: name, policies: policies, spill: &spill{}, rules: rules}
 	s.lines = make(map[string]*backtest.Timeline)
-	s.run = backtest.New(policies, backtest.Options{Resident: resident, Store: s.spill})
-	if truth != nil {
-		s.truth = backtest.NewTruth(truth)
-	}
+	s.run = backtest.New(policies, backtest.Options{Resident: resident, Store: s.spill, Beside: beside})
 	return s
+}
+
+// shadows returns the names of the policies that judge beside others.
+func (s *backtestSide) shadows() (names []string) {
+	for _, p := range s.policies.All() {
+		if p.Shadow != nil {
+			names = append(names, p.Shadow.Name)
+		}
+	}
+	return names
 }
 
 // step judges one outcome.
 func (s *backtestSide) step(o *schemas.Outcome) {
+	if s.beside != nil {
+		s.beside.step(o)
+	}
 	step := s.run.Step(o)
 	if step.Circuit == "" {
-		return // The store failed, as the report will say.
+		return // Nothing judges it, or the store failed, as the report will say.
 	}
 	if s.truth != nil {
 		s.truth.Note(&step)
@@ -81,13 +99,12 @@ func (s *backtestSide) finish() error {
 		return err
 	}
 	s.report = report
-	for i := range report.Circuits {
-		s.worst = append(s.worst, &report.Circuits[i])
+	if s.beside != nil {
+		if err := s.beside.finish(); err != nil {
+			return err
+		}
 	}
-	slices.SortStableFunc(s.worst, func(a, b *backtest.Circuit) int {
-		return cmp.Or(cmp.Compare(b.OpenShare(), a.OpenShare()), cmp.Compare(len(b.Trips), len(a.Trips)),
-			cmp.Compare(failed(b), failed(a)))
-	})
+	s.sort()
 	if s.truth != nil {
 		judged := s.truth.Judge(&report)
 		s.judged = &judged
@@ -95,12 +112,67 @@ func (s *backtestSide) finish() error {
 	return nil
 }
 
-// circuit returns a circuit's row of the report, which is ordered by name.
+// sort puts the circuits in order, each by the worse of its rows.
+func (s *backtestSide) sort() {
+	s.worst = s.rows()
+	worst := make(map[string]*backtest.Circuit, len(s.report.Circuits))
+	for _, c := range s.worst {
+		if w := worst[c.Circuit]; w == nil || worse(c, w) < 0 {
+			worst[c.Circuit] = c
+		}
+	}
+	slices.SortStableFunc(s.worst, func(a, b *backtest.Circuit) int {
+		return worse(worst[a.Circuit], worst[b.Circuit])
+	})
+}
+
+// rows returns the circuits by name, each followed by what its shadow does.
+func (s *backtestSide) rows() []*backtest.Circuit {
+	rows := make([]*backtest.Circuit, 0, len(s.report.Circuits))
+	for i := range s.report.Circuits {
+		c := &s.report.Circuits[i]
+		rows = append(rows, c)
+		if s.beside == nil {
+			continue
+		}
+		if shadow := s.beside.circuit(c.Circuit); shadow != nil {
+			rows = append(rows, shadow)
+		}
+	}
+	return rows
+}
+
+// worse orders circuits, the worst first.
+func worse(a, b *backtest.Circuit) int {
+	return cmp.Or(cmp.Compare(b.OpenShare(), a.OpenShare()), cmp.Compare(len(b.Trips), len(a.Trips)),
+		cmp.Compare(failed(b), failed(a)))
+}
+
+// circuit returns a circuit's row of the report, which is ordered by name, or nil where it has none.
 func (s *backtestSide) circuit(name string) *backtest.Circuit {
-	i, _ := slices.BinarySearchFunc(s.report.Circuits, name, func(c backtest.Circuit, name string) int {
+	i, found := slices.BinarySearchFunc(s.report.Circuits, name, func(c backtest.Circuit, name string) int {
 		return cmp.Compare(c.Circuit, name)
 	})
+	if !found {
+		return nil
+	}
 	return &s.report.Circuits[i]
+}
+
+// lineOf returns the timeline of a row, nil where none is kept.
+func (s *backtestSide) lineOf(c *backtest.Circuit) *backtest.Timeline {
+	if c.Shadow {
+		s = s.beside
+	}
+	return s.lines[c.Circuit]
+}
+
+// close removes what was put away.
+func (s *backtestSide) close() {
+	_ = s.spill.close() // It is a temporary file.
+	if s.beside != nil {
+		s.beside.close()
+	}
 }
 
 // failed returns the share of a circuit's outcomes that are failures.

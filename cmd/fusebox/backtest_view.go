@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"html/template"
 	"time"
 
@@ -40,6 +39,7 @@ type pageSide struct {
 	Name    string // A or B; "" where there is one.
 	Title   string
 	Version string
+	Notes   []string
 	Truth   [][]string // Rows, the first of names; none without a truth.
 	False   int        // Trips outside of it.
 }
@@ -62,7 +62,7 @@ type pageCircuit struct {
 }
 
 type pageTrip struct {
-	Side string
+	Side string // A, B, shadow or "".
 	*backtest.Trip
 	Kinds  string
 	Passed string // How many bad answers by then.
@@ -96,25 +96,39 @@ func newPageView(b *backtester) *pageView {
 	first := b.sides[0]
 	v := &pageView{Totals: first.report.Totals()}
 	v.From, v.To = recordedSpan(&first.report)
-	for i, s := range b.sides {
-		v.Sides = append(v.Sides, s.pageSide(i, len(b.sides)))
-		v.Data.Sides = append(v.Data.Sides, v.Sides[i].Name)
+	for _, s := range b.sides {
+		v.Sides = append(v.Sides, s.pageSide())
+		v.Data.Sides = append(v.Data.Sides, s.label)
 	}
 	v.Data.Circuits = []pageDrawing{}
 	if len(b.sides) == 2 {
 		v.compare(first, b.sides[1])
 		return v
 	}
-	v.Header = circuitHeader
-	for i, c := range first.worst {
-		if i == pageRows {
-			break
-		}
-		cells := row(c)
-		v.Rows = append(v.Rows, pageRow{c.Circuit, cells[1:], len(c.Trips) > 0, v.draw(b.sides, c.Circuit)})
-	}
-	v.rest(len(first.worst), len(tripped(first.worst)))
+	v.one(first)
 	return v
+}
+
+// one fills in what one set of policies does with the circuits, and what their shadows would do.
+func (v *pageView) one(s *backtestSide) {
+	sides := []*backtestSide{s}
+	if s.beside != nil {
+		sides = append(sides, s.beside)
+		v.Data.Sides = append(v.Data.Sides, besideName)
+	}
+	listed := s.worst[:min(len(s.worst), pageRows)]
+	rows := circuitRows(listed)
+	v.Header = rows[0]
+	numbers := make(map[string]int) // Of those that are drawn: once, though they may have two rows.
+	for i, c := range listed {
+		number, drawn := numbers[c.Circuit]
+		if !drawn {
+			number = v.draw(sides, c.Circuit)
+			numbers[c.Circuit] = number
+		}
+		v.Rows = append(v.Rows, pageRow{c.Circuit, rows[i+1][1:], len(c.Trips) > 0, number})
+	}
+	v.rest(len(s.worst), len(tripped(s.worst)))
 }
 
 // compare fills in what two policies do differently with the circuits that opened.
@@ -146,11 +160,8 @@ func (v *pageView) rest(circuits, opened int) {
 	}
 }
 
-func (s *backtestSide) pageSide(i, sides int) pageSide {
-	p := pageSide{Title: s.title(), Version: s.policies.Version}
-	if sides > 1 {
-		p.Name = sideNames[i]
-	}
+func (s *backtestSide) pageSide() pageSide {
+	p := pageSide{Name: s.label, Title: s.title(), Version: s.policies.Version, Notes: s.notes()}
 	if s.judged != nil {
 		p.False = len(s.judged.FalseTrips)
 		p.Truth = append(p.Truth, truthHeader)
@@ -169,43 +180,31 @@ func (v *pageView) draw(sides []*backtestSide, name string) int {
 	number := len(v.Circuits) + 1
 	c := pageCircuit{Number: number, Name: name}
 	d := pageDrawing{Name: name, Line: sides[0].lines[name].Draw()}
-	for i, s := range sides {
+	for _, s := range sides {
 		circuit := s.circuit(name)
+		if circuit == nil {
+			continue // No shadow judges it.
+		}
 		side := pageDrawingSide{Rules: []backtest.RuleLine{}, Open: [][2]float64{}, Trips: []pageDrawnTrip{}}
+		said := circuitFacts{label: s.label, circuit: circuit}
 		if line := s.lines[name]; line != nil {
-			side.Rules = line.Draw().Rules
+			drawing := line.Draw()
+			side.Rules, said.kinds = drawing.Rules, drawing.Kinds
 		}
 		side.Open = openTimes(circuit.Open, d.Line.Width)
-		label := ""
-		if len(sides) > 1 {
-			label = sideNames[i]
-		}
 		listed := min(len(circuit.Trips), pageTrips)
 		for j := range circuit.Trips[:listed] {
 			t := &circuit.Trips[j]
-			c.Trips = append(c.Trips, pageTrip{label, t, kindCounts(t.ByKind), passed(t)})
+			c.Trips = append(c.Trips, pageTrip{s.label, t, kindCounts(t.ByKind), passed(t)})
 			side.Trips = append(side.Trips, pageDrawnTrip{unix(t.At), t.Words})
 		}
 		c.More += len(circuit.Trips) - listed
-		c.Facts = append(c.Facts, facts(label, circuit))
+		c.Facts = said.add(c.Facts)
 		d.Sides = append(d.Sides, side)
 	}
 	d.Line.Rules = nil
 	v.Circuits, v.Data.Circuits = append(v.Circuits, c), append(v.Data.Circuits, d)
 	return number
-}
-
-// facts says in a line what a policy does with a circuit.
-func facts(label string, c *backtest.Circuit) string {
-	if label != "" {
-		label += ": "
-	}
-	if len(c.Trips) == 0 {
-		return label + "never open"
-	}
-	return fmt.Sprintf("%s%s, open %s of the time, avoids %s bad answers and %s, refuses %s good ones", label,
-		count(len(c.Trips), "trip", "trips"), points(c.OpenShare()), of(c.Refused.Failures, c.Failures),
-		dollars(c.Refused.CostUSD), of(c.Refused.Accepted, c.Accepted))
 }
 
 // openTimes returns when a circuit was open. Stretches that are less than a bucket apart are one: nobody would see the

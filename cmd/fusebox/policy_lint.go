@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/processor/lint"
 )
 
@@ -47,5 +50,15 @@ func (c *checkedPolicies) found(findings []lint.Finding) {
 	for _, f := range findings {
 		c.OK = false
 		c.Faults = append(c.Faults, policyFault{c.File, f.Line, f.Column, f.Message})
+	}
+}
+
+// tellShadows says which policies of a file are passed over, as they judge beside others.
+func tellShadows(cmd *cobra.Command, file string, policies *breaker.Policies) {
+	for _, p := range policies.All() {
+		if p.Shadows != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: shadow %s is not judged here; "+
+				"to try it, give it match in place of shadows\n", file, p.Name)
+		}
 	}
 }

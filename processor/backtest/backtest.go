@@ -24,10 +24,12 @@ type Store interface {
 	Get(circuit string) ([]byte, error)     // What was Put last. It is good until the next call.
 }
 
-// Options say how much memory a run takes. The zero value keeps all circuits in memory. Results do not depend on them.
+// Options say what a run judges by, and how much memory it takes, on which results do not depend. The zero value judges
+// circuits by their policies and keeps all of them in memory.
 type Options struct {
 	Resident int   // Circuits whose counts are in memory at most, at least 1; meaningful only with a Store.
 	Store    Store // Nil keeps all of them in memory.
+	Beside   bool  // Circuits are judged by the shadows of their policies, and those that have none by nothing.
 }
 
 // Run is one pass of recorded outcomes through one set of policies. What circuits have counted can be put away; the
@@ -35,7 +37,8 @@ type Options struct {
 type Run struct {
 	policies *breaker.Policies
 	options  Options
-	circuits map[string]*circuit
+	circuits map[string]*circuit // Nil is one that nothing judges beside its policy.
+	judged   int                 // Those that are not nil.
 	resident []*circuit
 	hand     int    // Where the eviction looks next.
 	buffer   []byte // For values on their way to the store.
@@ -73,13 +76,15 @@ func (s *Step) Observe(rule int) (observed, threshold float64, throughput int64)
 func (s *Step) Policy() *breaker.Policy { return s.on.policy }
 
 // Step judges the next outcome. Its Time must be set. Outcomes of one circuit come in their order; those of different
-// circuits may come in any. After a failure of the store it does nothing: see Report.
+// circuits may come in any. What is not judged is no step, and its Circuit empty: an outcome of a circuit that has no
+// shadow where shadows judge, and any after a failure of the store, see Report.
 func (r *Run) Step(o *schemas.Outcome) Step {
-	c := r.circuits[o.Circuit]
+	c, known := r.circuits[o.Circuit]
+	if !known {
+		c = r.create(o)
+	}
 	if c == nil {
-		c = newCircuit(strings.Clone(o.Circuit), r.policies.For(o.Circuit), o.Time)
-		c.number = len(r.circuits)
-		r.circuits[c.row.Circuit] = c
+		return Step{}
 	}
 	if c.shadow == nil {
 		r.bring(c, o.Time)
@@ -91,20 +96,39 @@ func (r *Run) Step(o *schemas.Outcome) Step {
 	return c.step(o, r.policies)
 }
 
+// create makes a circuit known by its first outcome.
+func (r *Run) create(o *schemas.Outcome) *circuit {
+	name, policy := strings.Clone(o.Circuit), r.policies.For(o.Circuit)
+	if r.options.Beside {
+		policy = policy.Shadow
+	}
+	if policy == nil {
+		r.circuits[name] = nil
+		return nil
+	}
+	c := newCircuit(name, policy, o.Time)
+	c.number = r.judged
+	r.judged++
+	r.circuits[name] = c
+	return c
+}
+
 // Report returns what the run has come to, its circuits by name, or the first error of the store.
 func (r *Run) Report() (Report, error) {
 	if r.err != nil {
 		return Report{}, r.err
 	}
-	report := Report{Circuits: make([]Circuit, 0, len(r.circuits))}
+	report := Report{Circuits: make([]Circuit, 0, r.judged)}
 	for _, name := range slices.Sorted(maps.Keys(r.circuits)) {
-		report.Circuits = append(report.Circuits, r.circuits[name].report())
+		if c := r.circuits[name]; c != nil {
+			report.Circuits = append(report.Circuits, c.report())
+		}
 	}
 	return report, nil
 }
 
-// Circuits returns how many circuits the run has seen.
-func (r *Run) Circuits() int { return len(r.circuits) }
+// Circuits returns how many circuits the run has judged.
+func (r *Run) Circuits() int { return r.judged }
 
 // bring brings a circuit into memory: a new one from nothing, any other from the store.
 func (r *Run) bring(c *circuit, at time.Time) {

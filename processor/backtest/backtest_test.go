@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -186,6 +187,48 @@ func TestNothingJudges(t *testing.T) {
 	report, _ := run.Report()
 	if c := report.Circuits; len(c) != 2 || c[0].Policy != "" || c[1].Policy != "off" || c[0].Outcomes != 1 {
 		t.Errorf("Report = %+v", c)
+	}
+}
+
+// TestBeside judges by shadows what has one, as if each had a match of its own.
+func TestBeside(t *testing.T) {
+	const shadowed = `version: 1
+policies:
+- {name: own, match: ["a*", "b*"], rules: [{name: five, type: consecutive, threshold: 5}]}
+- {name: sooner, shadows: own, rules: [{name: two, type: consecutive, threshold: 2}]}
+- {name: rest, match: ["*"], rules: [{name: one, type: immediate}]}
+`
+	alone := strings.ReplaceAll(shadowed, `name: own, match: ["a*", "b*"]`, `name: own, match: ["none"]`)
+	alone = strings.ReplaceAll(alone, "shadows: own", `match: ["a*", "b*"]`)
+	for _, resident := range []int{1, 10} {
+		options := backtest.Options{Beside: true, Resident: resident, Store: &memory{values: map[string][]byte{}}}
+		beside, byMatch := backtest.New(read(t, shadowed), options), backtest.New(read(t, alone), backtest.Options{})
+		rng := rand.New(rand.NewPCG(3, 0))
+		for i := range 600 {
+			o := at(float64(i), []string{"accepted", "missing_evidence", "cancelled"}[rng.IntN(3)])
+			o.Circuit = []string{"c:1", "a:1", "d:1", "b:1"}[i%4]
+			step, want := beside.Step(&o), byMatch.Step(&o)
+			if judged := i%2 == 1; (step.Circuit != "") != judged || judged && step.Why != want.Why {
+				t.Fatalf("outcome %d of %s: %q %v, by match %v", i, o.Circuit, step.Circuit, step.Why, want.Why)
+			}
+			if step.Circuit != "" && step.Number != i/2%2 {
+				t.Fatalf("%s is number %d, want those that are judged numbered alone", step.Circuit, step.Number)
+			}
+		}
+		got, _ := beside.Report()
+		want, _ := byMatch.Report()
+		want.Circuits = want.Circuits[:2]
+		for i := range want.Circuits {
+			c := &want.Circuits[i]
+			c.Shadow, c.Enforced = true, false
+			if c.Accepted+c.Failures+c.Others != c.Outcomes || c.Others == 0 || len(c.Trips) < 3 {
+				t.Errorf("%s: %d accepted, %d failures, %d others of %d outcomes, and %d trips", c.Circuit,
+					c.Accepted, c.Failures, c.Others, c.Outcomes, len(c.Trips))
+			}
+		}
+		if !reflect.DeepEqual(got, want) || beside.Circuits() != 2 {
+			t.Errorf("%d in memory: shadows do %+v, want what a match has: %+v", resident, got, want)
+		}
 	}
 }
 

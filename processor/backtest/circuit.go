@@ -25,7 +25,11 @@ type circuit struct {
 const whys = int(processor.OverLimit)
 
 func newCircuit(name string, policy *breaker.Policy, at time.Time) *circuit {
-	row := Circuit{Circuit: name, Policy: policy.Name, Trips: []Trip{}, Open: []Stretch{}, From: at}
+	shadow := policy.Shadows != ""
+	row := Circuit{
+		Circuit: name, Policy: policy.Name, Shadow: shadow, Enforced: policy.Enforce && !shadow,
+		Trips: []Trip{}, Open: []Stretch{}, From: at,
+	}
 	return &circuit{row: row, policy: policy}
 }
 
@@ -41,12 +45,7 @@ func (c *circuit) step(o *schemas.Outcome, policies *breaker.Policies) Step {
 	c.row.Outcomes += o.Count
 	c.row.To = r.At
 	c.whys[r.Why] += o.Count
-	if r.Kind == schemas.Accepted {
-		c.row.Accepted += o.Count
-	}
-	if s.Role == breaker.Failure {
-		c.row.Failures += o.Count
-	}
+	*s.share(&c.row.Accepted, &c.row.Failures, &c.row.Others) += o.Count
 	switch r.Why {
 	case processor.WhileOpen:
 		c.refuse(o, &s)
@@ -67,14 +66,19 @@ func (c *circuit) step(o *schemas.Outcome, policies *breaker.Policies) Step {
 
 func (c *circuit) refuse(o *schemas.Outcome, s *Step) {
 	c.costMicros += o.CostMicros
+	refused := &c.row.Refused
+	*s.share(&refused.Accepted, &refused.Failures, &refused.Others) += o.Count
+}
+
+// share returns the one to which the step's outcome belongs.
+func (s *Step) share(accepted, failures, others *int64) *int64 {
 	switch {
 	case s.Kind == schemas.Accepted:
-		c.row.Refused.Accepted += o.Count
+		return accepted
 	case s.Role == breaker.Failure:
-		c.row.Refused.Failures += o.Count
-	default:
-		c.row.Refused.Others += o.Count
+		return failures
 	}
+	return others
 }
 
 func (c *circuit) trip(r *processor.Result, index int64) {

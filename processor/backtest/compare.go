@@ -12,6 +12,7 @@ type Totals struct {
 	Outcomes    int64   `json:"outcomes"`
 	Accepted    int64   `json:"accepted"`
 	Failures    int64   `json:"failures"`
+	Others      int64   `json:"others"`
 	Openings    int     `json:"openings"` // Times that a circuit went from closed to open.
 	Trips       int     `json:"trips"`    // Openings, and probes that failed.
 	OpenSeconds float64 `json:"open_seconds"`
@@ -30,6 +31,7 @@ func (r *Report) Totals() Totals {
 		t.Outcomes += c.Outcomes
 		t.Accepted += c.Accepted
 		t.Failures += c.Failures
+		t.Others += c.Others
 		t.Openings += len(c.Open)
 		t.Trips += len(c.Trips)
 		t.OpenSeconds += c.OpenSeconds
@@ -64,9 +66,9 @@ func (c *Circuit) Openings() []*Trip {
 	return openings
 }
 
-// Comparison is two policies over the same outcomes.
+// Comparison is two policies over the same outcomes: what taking A instead of B changes.
 type Comparison struct {
-	Earlier  int          `json:"earlier"` // Openings that B has before A.
+	Earlier  int          `json:"earlier"` // Openings that A has before B.
 	Later    int          `json:"later"`
 	Same     int          `json:"same"`
 	OnlyA    int          `json:"only_a"` // Openings in a stretch in which B has none.
@@ -88,7 +90,7 @@ type Pair struct {
 	B        time.Time `json:"b"`
 	RuleA    string    `json:"rule_a"`
 	RuleB    string    `json:"rule_b"`
-	Outcomes int64     `json:"outcomes"` // By how many B is later; negative is earlier.
+	Outcomes int64     `json:"outcomes"` // By how many A is later; negative is earlier.
 	Seconds  float64   `json:"seconds"`
 }
 
@@ -161,7 +163,7 @@ func (c *Circuit) episodes() []episode {
 func pair(a, b *Trip) Pair {
 	return Pair{
 		A: a.At, B: b.At, RuleA: a.Rule, RuleB: b.Rule,
-		Outcomes: b.Index - a.Index, Seconds: b.At.Sub(a.At).Seconds(),
+		Outcomes: a.Index - b.Index, Seconds: a.At.Sub(b.At).Seconds(),
 	}
 }
 

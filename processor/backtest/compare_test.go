@@ -36,14 +36,14 @@ func TestCompare(t *testing.T) {
 		want    string
 	}{
 		{"the same", opened(5, [2]int{10, 20}), opened(5, [2]int{10, 20}), "10:+0"},
-		{"later", opened(5, [2]int{10, 20}), opened(5, [2]int{15, 30}), "10:+5"},
-		{"earlier, and closed before A opens", opened(60, [2]int{100, 120}), opened(20, [2]int{70, 80}), "100:-30"},
+		{"earlier", opened(5, [2]int{10, 20}), opened(5, [2]int{15, 30}), "10:-5"},
+		{"later, when B has closed", opened(60, [2]int{100, 120}), opened(20, [2]int{70, 80}), "100:+30"},
 		{"twice against once", opened(0, [2]int{10, 20}, [2]int{30, 40}), opened(0, [2]int{10, 40}), "10:+0"},
-		{"once against twice", opened(0, [2]int{10, 40}), opened(0, [2]int{12, 20}, [2]int{30, 40}), "10:+2"},
+		{"once against twice", opened(0, [2]int{10, 40}), opened(0, [2]int{12, 20}, [2]int{30, 40}), "10:-2"},
 		{"only A", opened(5, [2]int{10, 20}), none, "A10"},
 		{"only B", none, opened(5, [2]int{10, 20}), "B10"},
 		{"each its own", opened(5, [2]int{10, 20}, [2]int{100, 110}), opened(5, [2]int{50, 60}, [2]int{101, 105}),
-			"100:+1 A10 B50"},
+			"100:-1 A10 B50"},
 		{"neither", none, none, ""},
 	} {
 		t.Run(tt.meaning, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestCompare(t *testing.T) {
 			for _, p := range c.Circuits[0].Pairs {
 				got = append(got, fmt.Sprintf("%.0f:%+d", p.A.Sub(noon).Seconds(), p.Outcomes))
 				if p.Seconds != float64(p.Outcomes) {
-					t.Errorf("B is later by %d outcomes and %v s, want as many", p.Outcomes, p.Seconds)
+					t.Errorf("A is later by %d outcomes and %v s, want as many", p.Outcomes, p.Seconds)
 				}
 			}
 			for _, trip := range c.Circuits[0].OnlyA {

@@ -21,6 +21,9 @@ type KindLine struct {
 	Counts []uint32 `json:"counts"`
 }
 
+// Sum returns how many there are in all.
+func (k *KindLine) Sum() int64 { return sum(k.Counts) }
+
 // RuleLine is the highest value that a rule compared in each bucket; nil where it compared nothing.
 type RuleLine struct {
 	Rule      string     `json:"rule"`

@@ -10,10 +10,13 @@ type Report struct {
 // Circuit is what a policy would have done with one circuit. An outcome with a count of n is n outcomes.
 type Circuit struct {
 	Circuit     string           `json:"circuit"`
-	Policy      string           `json:"policy"` // Empty where no policy matches: then nothing is judged.
-	Outcomes    int64            `json:"outcomes"`
+	Policy      string           `json:"policy"`           // Empty where no policy matches: then nothing is judged.
+	Shadow      bool             `json:"shadow,omitempty"` // The policy shadows the circuit's own.
+	Enforced    bool             `json:"enforced"`         // Live, routers obey the policy.
+	Outcomes    int64            `json:"outcomes"`         // Accepted, Failures and Others.
 	Accepted    int64            `json:"accepted"`
 	Failures    int64            `json:"failures"` // By the policy's roles.
+	Others      int64            `json:"others"`   // Neither: what is neutral, and successes of another kind.
 	Trips       []Trip           `json:"trips"`
 	OpenSeconds float64          `json:"open_seconds"` // Half open is open.
 	Refused     Refused          `json:"refused"`

@@ -67,7 +67,7 @@ function openings(circuit) {
       if (names[i]) {
         ctx.font = `600 ${11 * ratio}px system-ui, sans-serif`;
         ctx.textAlign = "right";
-        ctx.fillText(names[i], u.bbox.left - 6 * ratio, y + 10 * ratio);
+        ctx.fillText(names[i], u.bbox.left - 6 * ratio, y + 10 * ratio, u.bbox.left - 7 * ratio); // It has to fit.
       }
     });
     ctx.restore();
