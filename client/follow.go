@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -17,7 +18,9 @@ import (
 
 const (
 	pollPatience = 250 * time.Millisecond // How long a gate that catches up waits for records before it looks why.
-	askAgain     = 500 * time.Millisecond
+	askAgain     = 500 * time.Millisecond // After a question that was not answered.
+	calm         = 5 * time.Second        // Without trouble, for all to be well again.
+	rest         = 100 * time.Millisecond // After a fetch that failed.
 )
 
 // follower reads the state topic into what the gate knows.
@@ -31,7 +34,8 @@ type follower struct {
 	ends    map[int32]int64  // What there is to catch up with, by partition. A partition leaves it when it is reached.
 	next    map[int32]int64  // The offset behind what was read.
 	beats   map[int32][]byte // The newest heartbeat while it catches up: of a week of them it wants one.
-	told    string           // The trouble that the log tells of.
+	told    bool             // The log tells of trouble.
+	wrong   time.Time        // When there was trouble last.
 	caughUp bool
 }
 
@@ -128,16 +132,19 @@ func (f *follower) poll(ctx context.Context) kgo.Fetches {
 // heedErrors tells of trouble once. The client goes on by itself after most of it; a topic that was made anew has to
 // be named to it anew.
 func (f *follower) heedErrors(ctx context.Context, fetches kgo.Fetches) {
-	anew := false
+	anew, wrong := false, false
 	fetches.EachError(func(_ string, partition int32, err error) {
 		if errors.Is(err, context.DeadlineExceeded) {
 			return
 		}
-		anew = anew || errors.Is(err, kerr.UnknownTopicID)
+		wrong, anew = true, anew || errors.Is(err, kerr.UnknownTopicID)
 		f.trouble(f.explain(fmt.Errorf("read %s, partition %d: %w", f.topic, partition, err)))
 	})
-	if anew {
+	switch {
+	case anew:
 		f.anew(ctx)
+	case wrong:
+		pause(ctx, rest) // The client asks again as fast as it is polled.
 	}
 	if fetches.NumRecords() > 0 {
 		f.well()
@@ -154,19 +161,22 @@ func (f *follower) anew(ctx context.Context) {
 	f.begin(ctx)
 }
 
-// trouble tells of an error that was not told of just before.
+// trouble tells of an error once, until all is well again.
 func (f *follower) trouble(err error) {
 	f.gate.counts.waitFor("%v", err)
-	if f.told != err.Error() {
-		f.told = err.Error()
-		f.gate.config.Log.Warn("the states of the circuits cannot be read; what is known stays", "err", err)
+	level := slog.LevelWarn
+	if f.told {
+		level = slog.LevelDebug
 	}
+	f.told, f.wrong = true, time.Now()
+	f.gate.config.Log.Log(context.Background(), level,
+		"the states of the circuits cannot be read; what is known stays", "err", err)
 }
 
-// well tells that trouble is over.
+// well tells that trouble is over: records come, and there was none for a while.
 func (f *follower) well() {
-	if f.told != "" {
-		f.told = ""
+	if f.told && time.Since(f.wrong) > calm {
+		f.told = false
 		f.gate.config.Log.Info("the states of the circuits can be read again", "topic", f.topic)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // TestLife goes once around: closed, open, refused, probed by one call, closed again.
 func TestLife(t *testing.T) {
-	inWorld(t, 4, func(w *world) {
+	inWorld(t, 4, func(t *testing.T, w *world) {
 		w.process()
 		g := w.open(w.config("r1"))
 		if s := g.State(circuit); s.Known || s.State.State != schemas.Closed || s.Epoch != 0 || !s.Enforced {

@@ -13,7 +13,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/client"
@@ -68,7 +72,7 @@ func (b *syncBuffer) String() string {
 }
 
 // inWorld runs a test in virtual time.
-func inWorld(t *testing.T, partitions int32, test func(w *world)) {
+func inWorld(t *testing.T, partitions int32, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		fake := kafkatest.New(t)
@@ -81,7 +85,7 @@ func inWorld(t *testing.T, partitions int32, test func(w *world)) {
 				t.Log(w.log.String())
 			}
 		})
-		test(w)
+		test(t, w)
 	})
 }
 
@@ -206,4 +210,22 @@ func (w *world) put(states ...schemas.State) {
 		})
 	}
 	w.Produce(w.t, records...)
+}
+
+// addPartitions makes a topic have more of them.
+func (w *world) addPartitions(topic string, n int) {
+	w.t.Helper()
+	admin := kadm.NewClient(w.Client(w.t))
+	answer, err := admin.UpdatePartitions(w.t.Context(), n, topic)
+	if err == nil {
+		err = answer.Error()
+	}
+	if err != nil {
+		w.t.Fatalf("add partitions to %s: %v", topic, err)
+	}
+}
+
+// faultOf lets every question for the ends of topics be answered with an error.
+func faultOf(err *kerr.Error) kfake.Fault {
+	return kfake.Fault{Keys: []kmsg.Key{kmsg.ListOffsets}, Err: err, Count: -1}
 }
