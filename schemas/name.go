@@ -80,7 +80,7 @@ func kindOf(name string) string {
 		}
 	}
 	for _, kind := range Kinds {
-		if sameKind(name, kind) {
+		if SameKind(name, kind) {
 			return kind
 		}
 	}
@@ -95,8 +95,8 @@ func kindOf(name string) string {
 	return Cut(name, MaxName)
 }
 
-// sameKind compares a name with one of the nine kinds, without regard to case and underscores.
-func sameKind(name, kind string) bool {
+// SameKind compares a kind's name with a canonical one, in snake_case, without regard to case and underscores.
+func SameKind(name, kind string) bool {
 	k := 0
 	for i := range len(name) {
 		c := name[i]

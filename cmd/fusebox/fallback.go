@@ -6,16 +6,13 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// fallbackOf returns where routers go while a circuit of a route chain refuses: to what its cause chooses, or else to
-// what follows it in the chain.
+// fallbackOf returns where routers go while a circuit of a route chain refuses.
 func fallbackOf(route *schemas.Route, s *schemas.State) []string {
-	if s.Cause != nil {
-		if instead, ok := route.ByCause[s.Cause.Kind]; ok {
-			return instead
-		}
+	rest := route.After(s.Circuit)
+	if s.Cause == nil {
+		return rest
 	}
-	at := slices.Index(route.Chain, s.Circuit)
-	return route.Chain[at+1:]
+	return route.Instead(s.Cause.Kind, rest)
 }
 
 // routeOf returns the route whose chain a circuit stands in, nil where there is none.
