@@ -21,9 +21,11 @@ type check struct {
 	missing string // What is not so yet; empty where all is well.
 }
 
-// newHandler serves /livez, /readyz and /metrics. Live means that this handler answers: it never depends on Kafka, so
-// that an outage of Kafka does not restart what waits for it.
-func newHandler(ready func() []check, registry *prometheus.Registry, log *slog.Logger) http.Handler {
+// newHandler serves /livez, /readyz and /metrics, and all else by the console. Live means that this handler answers: it
+// never depends on Kafka, so that an outage of Kafka does not restart what waits for it.
+func newHandler(
+	ready func() []check, registry *prometheus.Registry, console http.Handler, log *slog.Logger,
+) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
@@ -35,14 +37,7 @@ func newHandler(ready func() []check, registry *prometheus.Registry, log *slog.L
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), Registry: registry, Timeout: 10 * time.Second,
 	}))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/problem+json")
-		w.WriteHeader(http.StatusNotFound)
-		_ = writeJSON(w, map[string]any{ // The client has gone where this fails.
-			"title": "not found", "status": http.StatusNotFound,
-			"detail": fmt.Sprintf("%s %s is not served; GET /livez, /readyz and /metrics are", r.Method, r.URL.Path),
-		})
-	})
+	mux.Handle("/", console)
 	return mux
 }
 

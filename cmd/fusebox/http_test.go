@@ -26,12 +26,11 @@ func TestHandler(t *testing.T) {
 		{"not ready", "GET", "/readyz", []check{{"kafka", ""}, {"partition 3", "restoring"}}, 503, "not ready\n"},
 		{"verbose", "GET", "/readyz?verbose", []check{{"kafka", ""}, {"partition 3", "restoring, 12 to go"}}, 503,
 			"[+] kafka: ok\n[-] partition 3: restoring, 12 to go\nnot ready\n"},
-		{"not served yet", "GET", "/v1/circuits", nil, 404, "" +
-			`{"detail":"GET /v1/circuits is not served; GET /livez, /readyz and /metrics are",` +
-			`"status":404,"title":"not found"}` + "\n"},
+		{"all else is the console's", "GET", "/v1/circuits", nil, 404, "404 page not found\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			handler := newHandler(func() []check { return tt.checks }, newRegistry(), slog.New(slog.DiscardHandler))
+			handler := newHandler(func() []check { return tt.checks }, newRegistry(), http.NotFoundHandler(),
+				slog.New(slog.DiscardHandler))
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, nil))
 			if got := w.Body.String(); w.Code != tt.status || got != tt.want {
@@ -59,7 +58,8 @@ func TestLoopChecks(t *testing.T) {
 }
 
 func TestMetricsNameTheBuild(t *testing.T) {
-	handler := newHandler(func() []check { return nil }, newRegistry(), slog.New(slog.DiscardHandler))
+	handler := newHandler(func() []check { return nil }, newRegistry(), http.NotFoundHandler(),
+		slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	for _, want := range []string{"fusebox_build_info{", "go_goroutines ", "process_start_time_seconds "} {

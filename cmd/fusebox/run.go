@@ -23,6 +23,7 @@ import (
 	"github.com/twmb/franz-go/plugin/kslog"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/console"
 	"github.com/fusebox-project/fusebox/processor/kafka"
 	"github.com/fusebox-project/fusebox/state"
 )
@@ -134,8 +135,15 @@ func (p *process) run(ctx context.Context, listener net.Listener, registry *prom
 	web, endWeb := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	var wg sync.WaitGroup
+	page, err := p.console(listener)
+	if err != nil {
+		stop(nil)
+		endWeb()
+		return &statusError{exitUsage, err}
+	}
+	wg.Go(func() { page.Run(ctx) })
 	wg.Go(func() {
-		handler := newHandler(func() []check { return p.checks(ctx) }, registry, p.log)
+		handler := newHandler(func() []check { return p.checks(ctx) }, registry, page.Handler(), p.log)
 		if err := serve(web, listener, handler, p.log); err != nil {
 			stop(err)
 		}
@@ -146,7 +154,7 @@ func (p *process) run(ctx context.Context, listener net.Listener, registry *prom
 	}
 	p.log.Info("HTTP is served", "address", listener.Addr().String())
 
-	err := p.work(ctx)
+	err = p.work(ctx)
 	close(ended)
 	endWeb()
 	var asked signalError
@@ -156,6 +164,16 @@ func (p *process) run(ctx context.Context, listener net.Listener, registry *prom
 	stop(nil)
 	wg.Wait()
 	return err
+}
+
+// console returns what serves the API and the page at an address.
+func (p *process) console(listener net.Listener) (*console.Console, error) {
+	at, isTCP := listener.Addr().(*net.TCPAddr)
+	return console.New(console.Config{
+		Client: p.config.clientOpts(), Topics: p.config.topics(), Loop: p.loop, Instance: p.config.InstanceID,
+		Version: thisBuild().Version, APIToken: string(p.config.APIToken), AdminToken: string(p.config.AdminToken),
+		Loopback: isTCP && at.IP.IsLoopback(), Logger: p.log,
+	})
 }
 
 // work waits for Kafka and runs the loop. It returns nil when the context ended it.

@@ -1,0 +1,136 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+const (
+	answerWithin  = 5 * time.Second
+	mostOverrides = 1000 // Circuits that one word may mean.
+)
+
+// Word is what an operator says.
+type Word struct {
+	Mode   string `json:"mode" enum:"force_open,force_closed,disable,reset,clear" doc:"What the circuit is to be."`
+	Actor  string `json:"actor" minLength:"1" maxLength:"200" doc:"Who says so."`
+	Reason string `json:"reason" minLength:"1" maxLength:"256" doc:"Why; routers and operators see it."`
+	TTL    string `json:"ttl,omitempty" maxLength:"40" doc:"It ends by itself then, such as 30m. Not for reset, clear."`
+}
+
+// overrideInput speaks of one circuit.
+type overrideInput struct {
+	Name string `path:"name" maxLength:"800" doc:"The circuit's name."`
+	Body Word
+}
+
+// overridesInput speaks of many.
+type overridesInput struct {
+	Body struct {
+		Word
+		Match  string `json:"match" minLength:"1" maxLength:"400" doc:"A glob of the circuits that are meant."`
+		DryRun bool   `json:"dry_run,omitempty" doc:"Only say which circuits are meant."`
+	}
+}
+
+// said is what came of a word.
+type said struct {
+	Meant    []string    `json:"meant" doc:"The circuits that are meant."`
+	Circuits []stateJSON `json:"circuits" doc:"Those of them that a processor has answered for, as they are now."`
+}
+
+type saidOutput struct {
+	Status int
+	Body   said
+}
+
+func (c *Console) registerOverrides(api huma.API) {
+	admin := []map[string][]string{{adminScheme: {}}}
+	faults := []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusServiceUnavailable}
+	const doc = "200 once a processor has answered; 202 where none has in time: the word is on the log, and takes " +
+		"effect when one does."
+	huma.Register(api, huma.Operation{
+		OperationID: "override-circuit", Method: http.MethodPost, Path: "/v1/circuits/{name}/override",
+		Summary: "An operator's word on a circuit", Description: doc, Security: admin, Errors: faults,
+		MaxBodyBytes: bodyMost,
+	}, func(ctx context.Context, in *overrideInput) (*saidOutput, error) {
+		return c.say(ctx, []string{in.Name}, in.Body)
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "override-circuits", Method: http.MethodPost, Path: "/v1/overrides",
+		Summary: "An operator's word on all circuits that a glob means", Description: doc, Security: admin,
+		Errors: faults, MaxBodyBytes: bodyMost,
+	}, c.overrideMany)
+}
+
+func (c *Console) overrideMany(ctx context.Context, in *overridesInput) (*saidOutput, error) {
+	names, err := c.view.matching(breaker.Glob(in.Body.Match))
+	switch {
+	case err != nil:
+		return nil, behind(err)
+	case len(names) == 0:
+		return nil, huma.Error404NotFound("no known circuit matches " + in.Body.Match)
+	case len(names) > mostOverrides:
+		return nil, huma.Error422UnprocessableEntity("match means more than 1000 circuits: say it of fewer at a time")
+	case in.Body.DryRun:
+		return &saidOutput{http.StatusOK, said{Meant: names, Circuits: []stateJSON{}}}, nil
+	}
+	return c.say(ctx, names, in.Body.Word)
+}
+
+// say puts an operator's word on the log for each circuit, and waits for the processors' answers.
+func (c *Console) say(ctx context.Context, names []string, w Word) (*saidOutput, error) {
+	signal, err := w.signal()
+	if err != nil {
+		return nil, err
+	}
+	out := &saidOutput{http.StatusOK, said{Meant: names, Circuits: []stateJSON{}}}
+	deadline := time.Now().Add(answerWithin)
+	for _, name := range names {
+		if err := schemas.CheckCircuit(name); err != nil {
+			return nil, huma.Error422UnprocessableEntity(err.Error())
+		}
+		signal.Circuit = name
+		before, _, _ := c.view.state(name, time.Now())
+		written, err := c.signal(ctx, &signal)
+		if err != nil {
+			return nil, huma.Error503ServiceUnavailable(err.Error())
+		}
+		c.log.Info("an operator speaks over HTTP", "mode", w.Mode, "circuit", name, "actor", w.Actor)
+		if signal.Mode == schemas.Clear && before.Override == nil {
+			out.Body.Circuits = append(out.Body.Circuits, newStateJSON(&before)) // It changes nothing: nobody answers.
+			continue
+		}
+		s, err := c.await(ctx, written, name, time.Until(deadline))
+		if err != nil {
+			out.Status = http.StatusAccepted
+			continue
+		}
+		out.Body.Circuits = append(out.Body.Circuits, newStateJSON(&s))
+	}
+	return out, nil
+}
+
+// signal returns the word as it is written, without its circuit.
+func (w *Word) signal() (schemas.Signal, error) {
+	mode, _ := schemas.ModeOf(w.Mode) // The names were checked.
+	s := schemas.Signal{Type: schemas.Override, Mode: mode, Actor: w.Actor, Reason: w.Reason}
+	if w.TTL == "" {
+		return s, nil
+	}
+	ttl, err := time.ParseDuration(w.TTL)
+	switch {
+	case err != nil || ttl < time.Millisecond:
+		return s, huma.Error422UnprocessableEntity("ttl " + w.TTL + ": want a time such as 30m, of 1ms or more")
+	case mode == schemas.Reset || mode == schemas.Clear:
+		return s, huma.Error422UnprocessableEntity("ttl: " + w.Mode + " takes none")
+	}
+	s.TTL = ttl
+	return s, nil
+}

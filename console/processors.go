@@ -1,0 +1,75 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/fusebox-project/fusebox/processor/kafka"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// partition is what is known of one partition.
+type partition struct {
+	Partition int32     `json:"partition"`
+	Instance  string    `json:"instance" doc:"Which was last heard of."`
+	At        time.Time `json:"at" doc:"When."`
+	Lag       int64     `json:"lag" doc:"Outcomes that waited then."`
+	Silent    bool      `json:"silent" doc:"That is more than 30 seconds ago: nothing is counted there."`
+}
+
+// processors is what is known of all instances.
+type processors struct {
+	Instance      string                  `json:"instance" doc:"Who answers."`
+	Version       string                  `json:"version"`
+	Ready         bool                    `json:"ready"`
+	Missing       []string                `json:"missing,omitempty" doc:"What keeps this instance from being ready."`
+	Degraded      []string                `json:"degraded,omitempty"`
+	Own           []kafka.PartitionReport `json:"own" doc:"The partitions of this instance."`
+	Partitions    []partition             `json:"partitions" doc:"All partitions that were heard of."`
+	PolicyVersion string                  `json:"policy_version,omitempty" doc:"Last put in force, in partition 0."`
+}
+
+type processorsOutput struct{ Body processors }
+
+// silentAfter is how long a partition may say nothing: six heartbeats.
+const silentAfter = 30 * time.Second
+
+func (c *Console) registerProcessors(api huma.API) {
+	huma.Register(api, huma.Operation{
+		OperationID: "get-processors", Method: http.MethodGet, Path: "/v1/processors",
+		Summary: "The instances and their partitions",
+	}, func(context.Context, *policiesInput) (*processorsOutput, error) {
+		return &processorsOutput{c.processors(time.Now())}, nil
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "get-policies", Method: http.MethodGet, Path: "/v1/policies",
+		Summary: "The policies in force, with their text", Errors: []int{http.StatusNotFound},
+	}, func(context.Context, *policiesInput) (*policiesOutput, error) {
+		p := c.view.inForce()
+		if p == nil {
+			return nil, huma.Error404NotFound("no processor has published policies yet")
+		}
+		return &policiesOutput{schemas.AppendPolicies(nil, p)}, nil
+	})
+}
+
+func (c *Console) processors(now time.Time) processors {
+	report := c.config.Loop.Ready()
+	all := processors{
+		Instance: c.config.Instance, Version: c.config.Version, Ready: report.Ready, Missing: report.Missing,
+		Degraded: report.Degraded, Own: append([]kafka.PartitionReport{}, report.Partitions...),
+		Partitions: []partition{},
+	}
+	for _, h := range c.view.beats() {
+		all.Partitions = append(all.Partitions, partition{
+			h.Partition, h.Instance, h.At, h.Lag, now.Sub(h.At) > silentAfter,
+		})
+	}
+	if p := c.view.inForce(); p != nil {
+		all.PolicyVersion = p.Version
+	}
+	return all
+}
