@@ -183,7 +183,7 @@ func gapWords(g *audit.Gap) string {
 		return records + ", as a shadow judges their circuit since before the range, and what it has counted is " +
 			"not known"
 	case audit.Crowded:
-		return fmt.Sprintf("%s or more, as there are more than fit into memory: name them by a glob",
+		return fmt.Sprintf("%s, of %s or more, as there are more than fit into memory: name some by a glob", records,
 			count(g.Circuits, "circuit", "circuits"))
 	}
 	return records + ": " + string(g.Reason)

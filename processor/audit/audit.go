@@ -162,8 +162,7 @@ func (a *Audit) handle(h *Handled) {
 		return
 	}
 	if !a.room(h.Circuit) {
-		a.core.Advance(h.At)
-		a.tally.crowd(h.Circuit)
+		a.crowd(h)
 		return
 	}
 	t := a.track(h.Circuit)

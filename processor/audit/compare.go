@@ -44,6 +44,8 @@ func (a *Audit) unfollowed(p *published, behind []published) {
 	switch {
 	case !a.known:
 		why = NoPolicy
+	case a.track(p.Circuit).crowded:
+		why = Crowded
 	case p.IsShadow:
 		why = Beside
 	}

@@ -65,7 +65,7 @@ const (
 	Order        Reason = "order"         // In which order outcomes and signals were handled is not known.
 	Recovery     Reason = "recovery"      // When the circuit recovered before the range is not known.
 	Beside       Reason = "shadow"        // Of a shadow that began to judge before the range.
-	Crowded      Reason = "crowded"       // More circuits than are kept in memory.
+	Crowded      Reason = "crowded"       // More circuits than are kept in memory at once.
 )
 
 // Gap is what could not be audited for a reason.

@@ -127,7 +127,7 @@ func (a *Audit) finish() {
 	report := &a.tally.report
 	never := 0
 	for _, t := range a.circuits {
-		if !t.ever {
+		if !t.ever && !t.crowded {
 			never++
 		}
 	}

@@ -22,6 +22,7 @@ type track struct {
 	repeats  bool           // Since its last change, something came that may repeat what came before the range.
 	repeated bool           // So it did since the circuit was born: its shadow may have counted that ever since.
 	told     int            // The number of the difference that was told last.
+	crowded  bool           // There was no room for it, and it was not followed since.
 }
 
 // circuitsKept bounds how many circuits are told apart in all.
@@ -32,7 +33,7 @@ func (a *Audit) track(circuit string) *track {
 	t := a.circuits[circuit]
 	if t == nil {
 		t = &track{}
-		if a.config.Whole && a.known {
+		if a.config.Whole && a.known && a.room(circuit) {
 			*t = track{born: true, recovers: true}
 			a.follow(t)
 		}
@@ -94,6 +95,14 @@ func (a *Audit) begin(circuit string, t *track) {
 	}
 }
 
+// crowd passes over a record of a circuit for which there is no room. What it counts is not known any more.
+func (a *Audit) crowd(h *Handled) {
+	a.core.Advance(h.At)
+	a.tally.crowd(h.Circuit)
+	t := a.track(h.Circuit)
+	t.followed, t.born, t.crowded = false, false, true
+}
+
 // room tells whether the core has a circuit, or room for it.
 func (a *Audit) room(circuit string) bool {
 	return a.core.Len() < a.config.Most || a.core.Resident(circuit)
@@ -103,7 +112,7 @@ func (a *Audit) follow(t *track) {
 	if !t.ever {
 		a.tally.report.Circuits++
 	}
-	t.followed, t.ever = true, true
+	t.followed, t.ever, t.crowded = true, true, false
 }
 
 // adopt follows a circuit from a published change on. It reports false where the record is not surely one: its change

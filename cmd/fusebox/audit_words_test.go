@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fusebox-project/fusebox/processor/audit"
+)
+
+func TestGapWords(t *testing.T) {
+	for reason, want := range map[audit.Reason]string{
+		audit.Unchanged:    "3 transitions, from before the first change of their circuit here; 2 circuits never",
+		audit.Deleted:      "3 transitions, as retention has deleted the outcomes or signals that made them",
+		audit.NoPolicy:     "3 transitions, as the policies in force are not at hand: 0123, 4567",
+		audit.ClampedClock: "3 transitions, as a timestamp in the future was clamped to the wall clock, which nobody",
+		audit.Repeats:      "3 transitions, as an outcome may repeat one from before the range, whose id",
+		audit.Order:        "3 transitions, as an outcome that was held up may have been late or not, by when signals",
+		audit.Recovery:     "3 transitions, as it is not known when their circuit recovered before the range",
+		audit.Beside:       "3 transitions, as a shadow judges their circuit since before the range, and what it has",
+		audit.Crowded:      "3 transitions, of 2 circuits or more, as there are more than fit into memory: name",
+	} {
+		gap := audit.Gap{Reason: reason, Circuits: 2, Records: 3}
+		if reason == audit.NoPolicy {
+			gap.Policies = []string{"0123", "4567"}
+		}
+		if got := gapWords(&gap); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+}
+
+// TestAuditOfNothing tells where nothing was audited, and never that none differs.
+func TestAuditOfNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		report auditReport
+		want   string
+	}{
+		{"nothing published", auditReport{Outcomes: 7, Switches: 1},
+			"nothing was audited: in this stretch no transition was published of any circuit\n"},
+		{"none of the circuit", auditReport{match: "no*"},
+			"nothing was audited: in this stretch no transition was published of a circuit that matches no*; "},
+		{"none that can be audited", auditReport{Gaps: []audit.Gap{{Reason: audit.Unchanged, Records: 1}}},
+			"nothing was audited\nnot auditable: 1 transition, from before the first change"},
+		{"one", auditReport{Same: 1, Circuits: 1},
+			"1 transition of 1 circuit audited, recomputed from 0 outcomes and 0 signals under 0 switches of "},
+	} {
+		var out strings.Builder
+		if err := tt.report.write(&out); err != nil || !strings.HasPrefix(out.String(), tt.want) {
+			t.Errorf("%s: it says %q, %v, want %q", tt.name, out.String(), err, tt.want)
+		}
+	}
+}
