@@ -16,18 +16,19 @@ import (
 
 // needs are the things that not every machine has, each with a probe that says what is missing.
 var needs = map[string]func() error{
-	"docker":   docked,
-	"kafka":    sync.OnceValue(probeKafka),
-	"kcat":     probeKcat,
-	"chromium": probeChromium,
-	"shared":   probeShared,
+	"docker":     docked,
+	"kafka":      sync.OnceValue(probeKafka),
+	"kcat":       probeKcat,
+	"chromium":   probeChromium,
+	"prometheus": probePrometheus,
+	"shared":     probeShared,
 }
 
 var docked = sync.OnceValue(probeDocker)
 
 // Require skips the test if the machine lacks one of the needs: docker, kafka (Docker and the image of Apache Kafka),
-// kcat, chromium, shared (the directory beside the project). It fails the test instead if FUSEBOX_TEST_REQUIRE, a list
-// with commas, names the need.
+// kcat, chromium, prometheus (and its promtool), shared (the directory beside the project). It fails the test instead
+// if FUSEBOX_TEST_REQUIRE, a list with commas, names the need.
 func Require(t testing.TB, names ...string) {
 	t.Helper()
 	required, err := requirements(os.Getenv("FUSEBOX_TEST_REQUIRE"))
@@ -134,6 +135,15 @@ func probeKafka() error {
 func probeKcat() error {
 	_, err := exec.LookPath("kcat")
 	return err
+}
+
+func probePrometheus() error {
+	for _, name := range []string{"prometheus", "promtool"} {
+		if _, err := exec.LookPath(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // browsers are what Chromium and its kin are called.
