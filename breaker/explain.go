@@ -84,7 +84,11 @@ func (m *Match) explain(b *strings.Builder) {
 			fmt.Fprintf(b, "  %s (line %d)%s\n", policy.Name, policy.Line, name(policy))
 		}
 	}
-	if len(m.Before) > 0 {
+	switch {
+	case len(m.Before) == 0:
+	case m.Pattern == "":
+		b.WriteString("Asked, and none of their patterns matches\n")
+	default:
 		b.WriteString("Asked first, and none of their patterns matches\n")
 	}
 	list(m.Before, func(p *Policy) string { return ": " + patterns(p.Match) })

@@ -1,6 +1,10 @@
 package breaker
 
-import "github.com/fusebox-project/fusebox/schemas"
+import (
+	"slices"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
 
 // unknownKind is the number of all kinds that nobody declared.
 const unknownKind uint8 = 0
@@ -153,6 +157,9 @@ func lower(c byte) byte {
 	}
 	return c
 }
+
+// Kinds returns the canonical names of the kinds that the file knows: the nine, and those that it declares.
+func (p *Policies) Kinds() []string { return slices.Clone(p.kinds.names[1:]) }
 
 // KindLabel returns the canonical name of a kind that the file knows, however it is written, and "unknown" for any
 // other. So its values are bounded, for metrics. It does not allocate.

@@ -24,6 +24,9 @@ func (p *Policies) Number() uint64 {
 // Degrades tells whether the circuit is degraded, or a degrading rule fired when it was last judged.
 func (c *Counts) Degrades() bool { return c.Degraded != nil || c.flags != 0 }
 
+// Degrading tells whether a degrading rule fired when it was last judged.
+func (c *Counts) Degrading(rule int) bool { return c.flags&(1<<rule) != 0 }
+
 // Ratios returns the share of accepted outcomes, and the share that is not transport_failure, of those in the longest
 // window of the policy that are evidence. It reports false where there are none.
 func (p *Policy) Ratios(c *Counts) (acceptance, availability float64, ok bool) {

@@ -68,4 +68,5 @@ type Result struct {
 	WouldTrip *schemas.Cause  // Why this record opened the circuit's shadow; nil where it did not.
 
 	Stretch breaker.Stretch // Of a Shadow that a rule opened: what led to it.
+	Fired   uint64          // Of a Shadow: a bit for each rule that fired on this record.
 }

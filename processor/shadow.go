@@ -70,6 +70,9 @@ func (s *Shadow) Observe(rule int) (observed, threshold float64, throughput int6
 	return s.policy.Observe(&s.counts, rule)
 }
 
+// Degrades tells whether a degrading rule of the policy fired when it was last judged.
+func (s *Shadow) Degrades(rule int) bool { return s.counts.Degrading(rule) }
+
 // Append appends the shadow as bytes.
 func (s *Shadow) Append(b []byte) []byte {
 	return binary.AppendUvarint(s.circuit.append(b), uint64(s.trips))

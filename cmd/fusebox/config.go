@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/processor/kafka"
+	"github.com/fusebox-project/fusebox/processor/near"
 )
 
 // config is what the environment says. This file is the only one that reads it. What each variable means and what it
@@ -178,11 +179,11 @@ func unknownNames(environment map[string]string) configError {
 		if _, known := variables[name]; known || !ours || passes(rest) {
 			continue
 		}
-		var near []string
-		for _, word := range nearWords(rest, variableWords()) {
-			near = append(near, "FUSEBOX_"+word)
+		var meant []string
+		for _, word := range near.Words(rest, variableWords()) {
+			meant = append(meant, "FUSEBOX_"+word)
 		}
-		faults.add(name + " is no variable of Fusebox" + orMeant(near[:min(1, len(near))]))
+		faults.add(name + " is no variable of Fusebox" + orMeant(meant[:min(1, len(meant))]))
 	}
 	slices.Sort(faults)
 	return faults

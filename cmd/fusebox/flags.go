@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/fusebox-project/fusebox/processor/near"
 )
 
 // unknownFlag returns the name of a flag that a command does not have, where an error is about that.
@@ -21,8 +23,8 @@ func unknownFlag(err error) (string, bool) {
 func didYouMeanFlag(cmd *cobra.Command, name string) string {
 	var flags []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-	if near := nearWords(name, flags); len(near) > 0 {
-		return "; did you mean --" + near[0] + "?"
+	if found := near.Words(name, flags); len(found) > 0 {
+		return "; did you mean --" + found[0] + "?"
 	}
 	return ""
 }

@@ -41,8 +41,12 @@ func usablePolicies(file, named string) (*breaker.Policies, error) {
 	return policies, nil
 }
 
-// readPolicies reads a policy file. Its error is breaker.Faults where the file can be read and its text is wrong.
+// readPolicies reads a policy file, or returns the built-in policies where it is called builtin. Its error is
+// breaker.Faults where the file can be read and its text is wrong.
 func readPolicies(file string) (*breaker.Policies, error) {
+	if file == builtin {
+		return breaker.Builtin(), nil
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, unreadable("policy file", file, err)

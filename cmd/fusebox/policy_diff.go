@@ -21,13 +21,15 @@ func newPolicyDiffCommand() *cobra.Command {
 		Use:   "diff A B [CIRCUIT...]",
 		Short: "Tell in words what changes for which circuits between two policy files",
 		Long: `Compares what two policy files do to circuits, not how they are written: a default that is written out or
-a policy that moved makes no difference. Circuits with the same changes stand together.
+a policy that moved makes no difference. Circuits with the same changes stand together, and those for which only one of
+the files has a policy, or neither, are named. "builtin" names the built-in policy.
 The circuits are those that the call names, or those that the state topic knows (--from-topic), or else names on stdin,
 one a line. Exit status 0 whether or not anything changes.`,
 		Example: `  fusebox policy diff policies.yaml new.yaml < circuits.txt
   fusebox policy diff policies.yaml new.yaml submission-extraction:gpt-primary:v4
-  fusebox policy diff policies.yaml new.yaml --from-topic`,
-		Args: arguments("A", "B", "[CIRCUIT...]"),
+  fusebox policy diff builtin policies.yaml --from-topic`,
+		Args:              arguments("A", "B", "[CIRCUIT...]"),
+		ValidArgsFunction: completeDiff,
 	}
 	fromTopic := cmd.Flags().Bool("from-topic", false, "compare for the circuits that the state topic knows")
 	timeout := cmd.Flags().Duration("timeout", 30*time.Second, "give up when the state topic is not read by then")
@@ -55,7 +57,7 @@ one a line. Exit status 0 whether or not anything changes.`,
 		if err != nil {
 			return err
 		}
-		return comparePolicies(was, is, circuits).print(cmd.OutOrStdout(), *asJSON)
+		return comparePolicies(was, is, circuits).print(cmd.OutOrStdout(), args[0], args[1], *asJSON)
 	}
 	return cmd
 }
@@ -117,6 +119,9 @@ type policyDiff struct {
 	Is        string         `json:"is"`
 	Changed   []changedGroup `json:"changed"` // In the order of their first circuits.
 	Unchanged []string       `json:"unchanged"`
+	OnlyWas   []string       `json:"only_was"` // Circuits for which only the first file has a policy,
+	OnlyIs    []string       `json:"only_is"`  // those for which only the second has one,
+	Neither   []string       `json:"neither"`  // and those for which neither does.
 }
 
 // changedGroup are circuits for which the same changes.
@@ -126,8 +131,19 @@ type changedGroup struct {
 }
 
 func comparePolicies(was, is *breaker.Policies, circuits []string) policyDiff {
-	d := policyDiff{Was: was.Version, Is: is.Version, Changed: []changedGroup{}, Unchanged: []string{}}
+	d := policyDiff{
+		Was: was.Version, Is: is.Version, Changed: []changedGroup{}, Unchanged: []string{}, OnlyWas: []string{},
+		OnlyIs: []string{}, Neither: []string{},
+	}
 	for _, circuit := range circuits {
+		switch before, after := was.For(circuit).Matched, is.For(circuit).Matched; {
+		case !before && !after:
+			d.Neither = append(d.Neither, circuit)
+		case !after:
+			d.OnlyWas = append(d.OnlyWas, circuit)
+		case !before:
+			d.OnlyIs = append(d.OnlyIs, circuit)
+		}
 		changes := breaker.Compare(was, is, circuit)
 		if len(changes) == 0 {
 			d.Unchanged = append(d.Unchanged, circuit)
@@ -143,11 +159,12 @@ func comparePolicies(was, is *breaker.Policies, circuits []string) policyDiff {
 	return d
 }
 
-func (d policyDiff) print(w io.Writer, asJSON bool) error {
+// print prints the difference between two files of these names.
+func (d policyDiff) print(w io.Writer, was, is string, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, d)
 	}
-	_, err := io.WriteString(w, hang(d.text(paletteFor(w)), widthOf(w)))
+	_, err := io.WriteString(w, hang(d.text(paletteFor(w))+d.coverage(was, is), widthOf(w)))
 	return err
 }
 
@@ -172,6 +189,20 @@ func (d policyDiff) text(p palette) string {
 	case n > 0:
 		fmt.Fprintf(&b, "nothing changes for %s: %s\n", count(n, "circuit", "circuits"), someOf(d.Unchanged))
 	}
+	return b.String()
+}
+
+// coverage tells of circuits that are not judged by both files.
+func (d policyDiff) coverage(was, is string) string {
+	var b strings.Builder
+	tell := func(circuits []string, words string) {
+		if n := len(circuits); n > 0 {
+			fmt.Fprintf(&b, "%s for %s: %s\n", words, count(n, "circuit", "circuits"), someOf(circuits))
+		}
+	}
+	tell(d.OnlyWas, "only "+was+" has a policy")
+	tell(d.OnlyIs, "only "+is+" has a policy")
+	tell(d.Neither, "neither "+was+" nor "+is+" has a policy")
 	return b.String()
 }
 

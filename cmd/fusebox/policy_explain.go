@@ -18,9 +18,12 @@ func newPolicyExplainCommand() *cobra.Command {
 		Short: "Tell in words what a circuit is judged by",
 		Long: `Tells which policy of a file a circuit gets and why, its rules with every default filled in, how it comes
 back, where its calls go meanwhile, and in which lines of the file that stands.
-Without a file it goes by FUSEBOX_POLICY_FILE, or else by the built-in policy, as 'fusebox run' does.`,
-		Example: "  fusebox policy explain policies.yaml submission-extraction:gpt-primary:v4",
-		Args:    arguments("[FILE]", "CIRCUIT"),
+Without a file it goes by FUSEBOX_POLICY_FILE, or else by the built-in policy, as 'fusebox run' does; "builtin" names
+that one.`,
+		Example: "  fusebox policy explain policies.yaml submission-extraction:gpt-primary:v4\n" +
+			"  fusebox policy explain builtin submission-extraction:gpt-primary:v4",
+		Args:              arguments("[FILE]", "CIRCUIT"),
+		ValidArgsFunction: completeExplain,
 	}
 	asJSON := addJSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -47,7 +50,7 @@ Without a file it goes by FUSEBOX_POLICY_FILE, or else by the built-in policy, a
 
 // isPolicyFile tells whether what stands in the place of a circuit is a file, or is called like a policy file.
 func isPolicyFile(name string) bool {
-	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" || name == builtin {
 		return true
 	}
 	info, err := os.Stat(name)
@@ -69,6 +72,7 @@ func policiesToExplain(files []string) (*breaker.Policies, error) {
 type explained struct {
 	Circuit  string          `json:"circuit"`
 	Policy   string          `json:"policy"` // Empty where none matches.
+	Matched  bool            `json:"matched"`
 	Version  string          `json:"policy_version"`
 	Line     int             `json:"line"`
 	Pattern  breaker.Glob    `json:"pattern"` // The first of the policy's that matches.
@@ -142,7 +146,7 @@ func explain(policies *breaker.Policies, circuit string) explained {
 	p, match := policies.For(circuit), policies.Match(circuit)
 	e := explained{
 		Pattern: match.Pattern, Before: askedPolicies(match.Before), After: askedPolicies(match.After),
-		Facts:   policies.Facts(circuit),
+		Facts: policies.Facts(circuit), Matched: p.Matched,
 		Circuit: circuit, Version: policies.Version, Enabled: p.Enabled, Enforce: p.Enforce,
 		Rules: []explainedRule{}, Ramp: []explainedRamp{}, Idle: p.IdleAfter.String(),
 		Break: explainedBreak{

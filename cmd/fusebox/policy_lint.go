@@ -2,54 +2,93 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/backtest"
 	"github.com/fusebox-project/fusebox/processor/lint"
 )
 
-// lintPolicies holds policy files against recorded outcomes, and adds what does not fit to their faults. Files that are
-// wrong by themselves are passed over.
-func lintPolicies(cmd *cobra.Command, all []checkedPolicies, against []string) error {
-	lints := make([]*lint.Lint, len(all))
-	for i, c := range all {
-		if c.policies != nil {
+// heldAgainst is what policies were held against.
+type heldAgainst struct {
+	Files    []string `json:"files"`
+	Outcomes int64    `json:"outcomes"`
+	Circuits int      `json:"circuits"`
+	KnownBad int64    `json:"known_bad"` // Outcomes that were left out.
+}
+
+// lintPolicies holds policy files against recorded outcomes, those in stretches known to be bad left out, and adds what
+// does not fit to their faults and notes. Files that are wrong by themselves are passed over.
+func lintPolicies(cmd *cobra.Command, all []checkedPolicies, against []string, truth []backtest.Bad) error {
+	var lints []*lint.Lint
+	for i := range all {
+		if c := &all[i]; c.policies != nil {
 			tellShadows(cmd, c.File, c.policies)
-			lints[i] = lint.New(c.policies)
+			c.lint = lint.New(c.policies)
+			lints = append(lints, c.lint)
 		}
+	}
+	if len(lints) == 0 {
+		return nil
 	}
 	var from recordedFlags
 	input, err := from.open(cmd, against)
 	if err != nil {
 		return err
 	}
+	held := heldAgainst{Files: against}
 	for o, err := range input.outcomes(cmd.Context()) {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case isKnownBad(truth, o):
+			held.KnownBad += o.Count
+			continue
 		}
 		for _, l := range lints {
-			if l != nil {
-				l.Add(o)
-			}
+			l.Add(o)
 		}
 	}
 	if err := input.summary(); err != nil {
 		return err
 	}
-	for i, l := range lints {
-		if l != nil {
-			all[i].found(l.Findings())
+	held.Outcomes, held.Circuits = lints[0].Outcomes(), lints[0].Circuits()
+	if held.Outcomes == 0 {
+		return fmt.Errorf("all that was read lies in stretches known to be bad; nothing is left to hold rules against")
+	}
+	held.tell(cmd.ErrOrStderr())
+	for i := range all {
+		if c := &all[i]; c.lint != nil {
+			c.Against = &held
+			c.found(c.lint.Findings())
 		}
 	}
 	return nil
 }
 
-// found adds what was found to the faults.
+// tell says what the policies were held against.
+func (h *heldAgainst) tell(w io.Writer) {
+	fmt.Fprintf(w, "held against %s of %s in %s", count(int(h.Outcomes), "outcome", "outcomes"),
+		count(h.Circuits, "circuit", "circuits"), strings.Join(h.Files, ", "))
+	if h.KnownBad > 0 {
+		fmt.Fprintf(w, "; left out %d in stretches known to be bad", h.KnownBad)
+	}
+	fmt.Fprintln(w)
+}
+
+// found adds what was found to the faults and the notes.
 func (c *checkedPolicies) found(findings []lint.Finding) {
 	for _, f := range findings {
+		fault := policyFault{c.File, f.Line, f.Column, f.Message}
+		if f.Note {
+			c.Notes = append(c.Notes, fault)
+			continue
+		}
 		c.OK = false
-		c.Faults = append(c.Faults, policyFault{c.File, f.Line, f.Column, f.Message})
+		c.Faults = append(c.Faults, fault)
 	}
 }
 

@@ -18,6 +18,8 @@ does and underlines what is wrong. Most find it by the file's first line:
 'fusebox policy check' finds all that the schema does, and more.`,
 		Example: "  fusebox policy schema > policy-file.schema.json",
 		Args:    arguments(),
+
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := cmd.OutOrStdout().Write(schemas.Schema(schemas.PolicyFile))
 			return err

@@ -32,6 +32,7 @@ Exit status 3 if nothing can be proposed, as nothing could be told apart from wh
 		Example: `  fusebox policy suggest monday.jsonl > suggested.yaml
   fusebox policy suggest --truth incidents.csv week.jsonl.gz
   fusebox policy suggest --from-topic --since 24h`,
+		ValidArgsFunction: completeEndings(recordedEndings),
 	}
 	recorded := addRecordedFlags(cmd)
 	truthFile := cmd.Flags().String("truth", "", "a CSV `file` of stretches known to be bad")

@@ -22,6 +22,8 @@ An expectation that is not met is printed with its position, what was got and wh
 Exit status 3 if a test fails.`,
 		Example: "  fusebox policy test policies_test.yaml\n  fusebox policy test --run 'recover' tests/*.yaml",
 		Args:    arguments("FILE..."),
+
+		ValidArgsFunction: completeEndings(policyEndings),
 	}
 	asJSON := addJSONFlag(cmd)
 	pattern := cmd.Flags().String("run", "", "run only the tests whose name this regular expression matches")

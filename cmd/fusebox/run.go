@@ -121,7 +121,7 @@ type process struct {
 	unreached atomic.Pointer[string] // Why Kafka has not answered yet; nil once it has.
 }
 
-// newProcess returns what runs a loop under policies that were read from a file, "" where from none.
+// newProcess returns what runs a loop under policies that were read from a file, "" or builtin where from none.
 func newProcess(c config, file string, policies *breaker.Policies, loop *kafka.Loop, log *slog.Logger) *process {
 	p := &process{config: c, log: log, loop: loop}
 	p.reload = reloader{file: file, loop: loop, log: log, version: policies.Version}
@@ -149,7 +149,7 @@ func (p *process) run(ctx context.Context, listener net.Listener, registry *prom
 		}
 	})
 	wg.Go(func() { p.limitShutdown(ctx, ended) })
-	if p.reload.file != "" {
+	if p.reload.file != "" && p.reload.file != builtin {
 		wg.Go(func() { p.reload.run(ctx) })
 	}
 	p.log.Info("HTTP is served", "address", listener.Addr().String())

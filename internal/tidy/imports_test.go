@@ -30,6 +30,7 @@ var pureLibraries = []struct{ path, reason string }{
 	{"go.yaml.in/yaml/v4", "reads YAML from bytes, with positions"},
 	{"github.com/go-json-experiment/json", "reads and writes JSON in memory"},
 	{"github.com/cespare/xxhash/v2", "a hash"},
+	{"github.com/agnivade/levenshtein", "counts edits between words"},
 }
 
 // impure are the packages of the standard library that do I/O, lock, or answer otherwise at every call.

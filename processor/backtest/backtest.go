@@ -63,6 +63,7 @@ type Step struct {
 	Trip    *Trip         // Nil where it opened nothing.
 	Closed  bool          // It closed the circuit.
 	Role    breaker.Role  // What the kind is evidence of.
+	fired   uint64        // A bit for each rule that fired.
 	on      *circuit
 }
 
@@ -71,6 +72,10 @@ type Step struct {
 func (s *Step) Observe(rule int) (observed, threshold float64, throughput int64) {
 	return s.on.shadow.Observe(rule)
 }
+
+// Fires tells whether a rule of the circuit's policy fires by now: an opening one on this outcome, a degrading one when
+// it was last judged. It is good until the next Step.
+func (s *Step) Fires(rule int) bool { return s.fired&(1<<rule) != 0 || s.on.shadow.Degrades(rule) }
 
 // Policy returns the policy that judges the circuit.
 func (s *Step) Policy() *breaker.Policy { return s.on.policy }

@@ -39,7 +39,7 @@ func (c *circuit) step(o *schemas.Outcome, policies *breaker.Policies) Step {
 	r := c.shadow.Step(o.Time, processor.Input{Outcome: o, Trigger: schemas.Trigger{Offset: index}})
 	s := Step{
 		Circuit: c.row.Circuit, Number: c.number, At: r.At, Index: index, Why: r.Why, Kind: r.Kind,
-		Phase: c.shadow.Phase(), Role: policies.RoleOf(c.policy, r.Kind), on: c,
+		Phase: c.shadow.Phase(), Role: policies.RoleOf(c.policy, r.Kind), fired: r.Fired, on: c,
 	}
 	c.row.Records++
 	c.row.Outcomes += o.Count

@@ -1,12 +1,12 @@
-// Package lint holds policies against outcomes that were recorded while all was well, and says which rules do not fit
-// them: those that would have fired, those that wait for kinds that nobody produced, and those whose windows never held
-// enough. It runs the outcomes through the policies as a backtest does, and does no I/O.
+// Package lint holds policies against outcomes that were recorded while all was well, and says what of them does not
+// fit: rules that would have fired, rules that wait for what nobody produced, rules whose windows never held enough,
+// and circuits that no policy matches. It runs the outcomes through the policies as a backtest does, and does no I/O.
+//
+// A problem is what is wrong by what was recorded. A note is what may well be as it should be, and could not be tried
+// on this recording: that nothing of a built-in kind happened, or that none of a policy's circuits was recorded.
 package lint
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,19 +15,28 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// Finding is a rule that does not fit what was recorded.
-type Finding struct {
-	Policy, Rule string
-	Line, Column int
-	Message      string
-}
+// mostUndeclared is how many kinds are kept that the file does not declare: anybody may make some up.
+const mostUndeclared = 100
 
 // Lint is one set of policies on its way through a recording.
 type Lint struct {
 	policies *breaker.Policies
 	run      *backtest.Run
-	kinds    map[string]bool
-	seen     map[*breaker.Policy][]rule
+	judged   map[*breaker.Policy]*policy
+
+	outcomes   int64
+	circuits   int
+	unmatched  []string         // Circuits that no policy matches, in the order in which they came.
+	produced   map[string]bool  // Kinds that the file knows, by anybody.
+	undeclared map[string]int64 // Outcomes by kinds that it does not know, as they are written.
+}
+
+// policy is what was seen of a policy that judged circuits.
+type policy struct {
+	produced map[string]bool      // Kinds, by its circuits.
+	since    map[string]time.Time // By circuit, when its first outcome came.
+	longest  time.Duration        // Of a circuit, from its first outcome to its last.
+	rules    []rule
 }
 
 // rule is what was seen of a rule.
@@ -43,40 +52,86 @@ type firing struct {
 	circuit             string
 	at                  time.Time
 	observed, threshold float64
+	compared            bool // These are known.
 }
 
 // New returns a lint that has seen nothing.
 func New(policies *breaker.Policies) *Lint {
 	return &Lint{
-		policies: policies, run: backtest.New(policies, backtest.Options{}), kinds: map[string]bool{},
-		seen: map[*breaker.Policy][]rule{},
+		policies: policies, run: backtest.New(policies, backtest.Options{}), judged: map[*breaker.Policy]*policy{},
+		produced: map[string]bool{}, undeclared: map[string]int64{},
 	}
 }
 
+// Outcomes returns how many outcomes the lint has seen.
+func (l *Lint) Outcomes() int64 { return l.outcomes }
+
+// Circuits returns of how many circuits they were.
+func (l *Lint) Circuits() int { return l.circuits }
+
 // Add takes the next outcome, whose Time must be set. Those of one circuit come in their order.
 func (l *Lint) Add(o *schemas.Outcome) {
-	l.kinds[l.policies.KindLabel(o.Kind)] = true
 	step := l.run.Step(o)
-	policy := step.Policy()
-	rules := l.seen[policy]
-	if rules == nil {
-		rules = make([]rule, len(policy.Rules))
-		for i := range rules {
-			rules[i].now = map[string]bool{}
+	matched := step.Policy().Matched
+	if step.Number == l.circuits {
+		l.circuits++
+		if !matched {
+			l.unmatched = append(l.unmatched, step.Circuit)
 		}
-		l.seen[policy] = rules
 	}
-	for i := range policy.Rules {
-		r := &policy.Rules[i]
-		observed, threshold, throughput := step.Observe(i)
-		rules[i].most = max(rules[i].most, throughput)
-		fires := r.Degrade && r.Type != breaker.Immediate && throughput > 0 && throughput >= r.MinimumThroughput &&
-			observed >= threshold
-		if step.Trip != nil && step.Trip.Rule == r.Name {
-			fires, observed, threshold = true, step.Trip.Observed, step.Trip.Threshold
-			rules[i].most = max(rules[i].most, step.Trip.Throughput)
+	l.outcomes += o.Count
+	kind := l.policies.KindLabel(o.Kind)
+	if kind == schemas.UnknownKind {
+		l.noteUndeclared(o)
+	}
+	l.produced[kind] = true
+	if matched {
+		l.policy(step.Policy()).add(&step, kind)
+	}
+}
+
+// noteUndeclared counts an outcome of a kind that the file does not know.
+func (l *Lint) noteUndeclared(o *schemas.Outcome) {
+	if _, known := l.undeclared[o.Kind]; known || len(l.undeclared) < mostUndeclared {
+		l.undeclared[strings.Clone(o.Kind)] += o.Count
+	}
+}
+
+// policy returns what was seen of a policy.
+func (l *Lint) policy(by *breaker.Policy) *policy {
+	p := l.judged[by]
+	if p == nil {
+		p = &policy{
+			produced: map[string]bool{}, since: map[string]time.Time{}, rules: make([]rule, len(by.Rules)),
 		}
-		rules[i].note(fires, firing{step.Circuit, step.At, observed, threshold})
+		for i := range p.rules {
+			p.rules[i].now = map[string]bool{}
+		}
+		l.judged[by] = p
+	}
+	return p
+}
+
+// add takes down what a step did to the rules.
+func (p *policy) add(step *backtest.Step, kind string) {
+	p.produced[kind] = true
+	if _, known := p.since[step.Circuit]; !known {
+		p.since[step.Circuit] = step.At
+	}
+	p.longest = max(p.longest, step.At.Sub(p.since[step.Circuit]))
+	for i := range p.rules {
+		r, seen := &step.Policy().Rules[i], &p.rules[i]
+		f := firing{circuit: step.Circuit, at: step.At}
+		var throughput int64
+		if step.Trip == nil {
+			f.observed, f.threshold, throughput = step.Observe(i)
+			f.compared = r.Type != breaker.Immediate
+		} else if step.Trip.Rule == r.Name { // A trip empties what the others compared.
+			f.observed, f.threshold, throughput = step.Trip.Observed, step.Trip.Threshold, step.Trip.Throughput
+			f.compared = r.Type != breaker.Immediate
+		}
+		seen.most = max(seen.most, throughput)
+		seen.note(step.Fires(i), f)
 	}
 }
 
@@ -90,55 +145,3 @@ func (r *rule) note(fires bool, f firing) {
 	}
 	r.now[f.circuit] = fires
 }
-
-// Findings returns what does not fit, in the order of the file. Policies whose circuits were not recorded are passed
-// over.
-func (l *Lint) Findings() []Finding {
-	var all []Finding
-	for policy, rules := range l.seen {
-		for i := range rules {
-			r := &policy.Rules[i]
-			for _, message := range l.judge(r, &rules[i]) {
-				all = append(all, Finding{policy.Name, r.Name, r.Line, r.Column, message})
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
-	})
-	return all
-}
-
-func (l *Lint) judge(r *breaker.Rule, seen *rule) []string {
-	var messages []string
-	produced := func(kind string) bool { return l.kinds[kind] }
-	if kinds := r.Selector.Kinds; kinds != nil && !slices.ContainsFunc(kinds, produced) {
-		messages = append(messages, fmt.Sprintf("rule %s can never fire by what was recorded: nobody produced %s; "+
-			"is that how producers name it?", r.Name, strings.Join(kinds, " or ")))
-	}
-	if seen.fired > 0 {
-		f, does := seen.first, "opened"
-		if r.Degrade {
-			does = "degraded"
-		}
-		messages = append(messages, fmt.Sprintf("rule %s would have %s %s at %s, with %s at a threshold of %s%s; "+
-			"if all was well then, write a higher threshold", r.Name, does, f.circuit, f.at.UTC().Format(time.RFC3339),
-			decimal(f.observed), decimal(f.threshold), more(seen.fired)))
-	}
-	if r.Window > 0 && r.MinimumThroughput > seen.most {
-		messages = append(messages, fmt.Sprintf("rule %s never judges at the recorded rate: its window of %s held "+
-			"at most %d, and it waits for %d; write a longer window, a smaller minimum_throughput, or last in place "+
-			"of window", r.Name, schemas.Brief(r.Window), seen.most, r.MinimumThroughput))
-	}
-	return messages
-}
-
-// more tells how often it was in all, where it was not once.
-func more(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return fmt.Sprintf(", the first of %d times", n)
-}
-
-func decimal(n float64) string { return schemas.Decimal(n, 3) }

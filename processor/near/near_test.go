@@ -1,13 +1,14 @@
-package main
+package near_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/fusebox-project/fusebox/processor/near"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-func TestNearWords(t *testing.T) {
+func TestWords(t *testing.T) {
 	flags := []string{"json", "since", "match", "help", "yes"}
 	tests := []struct {
 		mistyped string
@@ -19,8 +20,8 @@ func TestNearWords(t *testing.T) {
 		{"of_our_own", schemas.Kinds, ""},
 	}
 	for _, tt := range tests {
-		if got := strings.Join(nearWords(tt.mistyped, tt.words), " "); got != tt.want {
-			t.Errorf("nearWords(%q) = %q, want %q", tt.mistyped, got, tt.want)
+		if got := strings.Join(near.Words(tt.mistyped, tt.words), " "); got != tt.want {
+			t.Errorf("Words(%q) = %q, want %q", tt.mistyped, got, tt.want)
 		}
 	}
 }
