@@ -59,7 +59,7 @@ func (f *follower) run(ctx context.Context) {
 			}
 		}
 		if !f.caughUp {
-			f.reached(ctx, fetches.Empty())
+			f.reached()
 		}
 	}
 }
@@ -181,12 +181,10 @@ func (f *follower) well() {
 	}
 }
 
-// reached notes which partitions have been read to their ends, and whether that are all.
-func (f *follower) reached(ctx context.Context, idle bool) {
+// reached notes which partitions have been read to their ends, and whether that are all. The last offset before an end
+// always shows: the client hands out markers of transactions too, and no log is compacted that far.
+func (f *follower) reached() {
 	for id, end := range f.ends {
-		if f.next[id] < end && idle {
-			f.skip(ctx, id, end)
-		}
 		if f.next[id] >= end {
 			delete(f.ends, id)
 			continue
