@@ -18,7 +18,7 @@ func stamp(at time.Time) string { return at.UTC().Format(time.DateTime) }
 // brief writes seconds in at most two units.
 func brief(seconds float64) string {
 	var zero time.Time
-	return in(zero, zero.Add(time.Duration(seconds*float64(time.Second))))
+	return schemas.Until(zero, zero.Add(time.Duration(seconds*float64(time.Second))))
 }
 
 // delay writes how long something took, in outcomes and in time.

@@ -122,10 +122,10 @@ func (s *story) tell(before, after *schemas.State, fallback string) {
 	switch {
 	case after.State == schemas.Open && before.State == schemas.HalfOpen:
 		s.say(place(after.Circuit), s.paint.bad, fmt.Sprintf("OPEN again: %s; the next probe is due in %s",
-			because(after), tenths(after.RetryAt.Sub(after.ChangedAt))))
+			after.Because(), tenths(after.RetryAt.Sub(after.ChangedAt))))
 	case after.State == schemas.Open && before.State != schemas.Open:
 		s.open(after)
-		s.say(place(after.Circuit), s.paint.bad, "OPEN, though every answer was HTTP 200: "+because(after))
+		s.say(place(after.Circuit), s.paint.bad, "OPEN, though every answer was HTTP 200: "+after.Because())
 		instead := "have no fallback in these policies, and wait"
 		if fallback != "" {
 			instead = "now take " + place(fallback)
@@ -138,7 +138,7 @@ func (s *story) tell(before, after *schemas.State, fallback string) {
 	case after.State == schemas.Closed && before.State == schemas.HalfOpen:
 		s.recovered(after)
 	case after.State != before.State:
-		s.say(place(after.Circuit), s.paint.warn, happening(before, after)+": "+because(after))
+		s.say(place(after.Circuit), s.paint.warn, happening(before, after)+": "+after.Because())
 	}
 }
 

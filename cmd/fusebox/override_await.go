@@ -55,7 +55,7 @@ func (r *overrideRequest) await(
 			delete(sent, s.Circuit)
 			now := time.Now()
 			what := s.State.String()
-			if after := next(&s, now); after != "" {
+			if after := s.Next(now); after != "" {
 				what += ", " + after
 			}
 			r.answer(out, record.Value, fmt.Sprintf("%s: %s, epoch %d", s.Circuit, what, s.Epoch))

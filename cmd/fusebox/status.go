@@ -112,27 +112,9 @@ func (s *stateTopic) matching(filter statusFilter, now time.Time) []known {
 		selected = append(selected, k)
 	}
 	slices.SortFunc(selected, func(a, b known) int {
-		return cmp.Or(cmp.Compare(badness(&a.State), badness(&b.State)), b.ChangedAt.Compare(a.ChangedAt),
-			cmp.Compare(a.Circuit, b.Circuit))
+		return schemas.WorseFirst(&a.State, &b.State)
 	})
 	return selected
-}
-
-// badness orders states, the worst first.
-func badness(s *schemas.State) int {
-	order := []schemas.Phase{schemas.Open, schemas.HalfOpen, schemas.ForcedOpen}
-	if i := slices.Index(order, s.State); i >= 0 {
-		return i
-	}
-	switch {
-	case s.Degraded != nil:
-		return 3
-	case s.State == schemas.ForcedClosed:
-		return 4
-	case s.State == schemas.Disabled:
-		return 5
-	}
-	return 6
 }
 
 // note says what a reader should know of the whole, where there is anything.
@@ -187,7 +169,7 @@ func printCircuits(w io.Writer, circuits []known, now time.Time) error {
 		return cell
 	})
 	for i := range circuits {
-		if why := because(&circuits[i].State); why != "" {
+		if why := circuits[i].State.Because(); why != "" {
 			lines[i+1] += "\n" + wrap(why, widthOf(w), "  ")
 		}
 	}
@@ -197,7 +179,7 @@ func printCircuits(w io.Writer, circuits []known, now time.Time) error {
 
 // listedNext is next, and what a shadow has come to where it would not be closed.
 func listedNext(s *schemas.State, now time.Time) string {
-	words := next(s, now)
+	words := s.Next(now)
 	if s.Shadow == nil || s.Shadow.State == schemas.Closed {
 		return words
 	}

@@ -26,11 +26,11 @@ func (d *detail) add(name, format string, args ...any) {
 func writeDetail(w io.Writer, s *schemas.State, policies *schemas.PoliciesInForce, now time.Time) error {
 	p := paletteFor(w)
 	headline := stateWord(s)
-	if after := next(s, now); after != "" {
+	if after := s.Next(now); after != "" {
 		headline += ", " + after
 	}
 	fmt.Fprintf(w, "%s\n%s\n", p.bold(s.Circuit), p.state(s, headline))
-	if why := because(s); why != "" {
+	if why := s.Because(); why != "" {
 		fmt.Fprintln(w, wrap(why, widthOf(w), ""))
 	}
 	fmt.Fprintln(w)
@@ -120,7 +120,7 @@ func judgeOf(circuit string, inForce *schemas.PoliciesInForce) string {
 // waits says what the circuit waits for: retry, leases, ramp, the end of an override.
 func (d *detail) waits(s *schemas.State) {
 	if !s.RetryAt.IsZero() {
-		when := "in " + in(d.now, s.RetryAt)
+		when := "in " + schemas.Until(d.now, s.RetryAt)
 		if !d.now.Before(s.RetryAt) {
 			when = ago(d.now, s.RetryAt) + " ago"
 		}
@@ -129,7 +129,7 @@ func (d *detail) waits(s *schemas.State) {
 	if o := s.Override; o != nil {
 		until := "until it is cleared"
 		if !o.Until.IsZero() {
-			until = fmt.Sprintf("until %s (in %s)", clock(d.now, o.Until), in(d.now, o.Until))
+			until = fmt.Sprintf("until %s (in %s)", clock(d.now, o.Until), schemas.Until(d.now, o.Until))
 		}
 		d.add("override", "%s by %s, %s", o.Mode, o.Actor, until)
 	}
@@ -138,7 +138,7 @@ func (d *detail) waits(s *schemas.State) {
 			s.Probe.Successes, s.Probe.Failures, s.Probe.Inconclusive, s.Probe.Concurrency)
 	}
 	for _, l := range s.Leases {
-		d.add("lease", "%s, held by %s for another %s", l.ID, l.Holder, in(d.now, l.ExpiresAt))
+		d.add("lease", "%s, held by %s for another %s", l.ID, l.Holder, schemas.Until(d.now, l.ExpiresAt))
 	}
 	for _, r := range s.Ramp {
 		d.add("ramp", "%s of calls until %s", percent(r.Share), clock(d.now, r.Until))
@@ -171,7 +171,7 @@ func (d *detail) cause(title string, c *schemas.Cause) {
 		d.add("  by kind", "%s", strings.Join(kinds, ", "))
 	}
 	if !c.Since.IsZero() && c.Since.Before(c.At) {
-		d.add("  bad since", "%s, %s before", clock(d.now, c.Since), in(c.Since, c.At))
+		d.add("  bad since", "%s, %s before", clock(d.now, c.Since), schemas.Until(c.Since, c.At))
 	}
 	if len(c.AlsoFired) > 0 {
 		d.add("  also fired", "%s", strings.Join(c.AlsoFired, ", "))

@@ -147,7 +147,7 @@ func (w *watcher) showState(r *kgo.Record, s *schemas.State) error {
 		return nil // The shadow's own record tells it.
 	}
 	at := clock(time.Now(), happened(before, s, r.Timestamp))
-	why := because(s)
+	why := s.Because()
 	if s.State == schemas.HalfOpen && s.Override == nil && s.Operator == nil {
 		why = "" // It was told when the circuit opened.
 	}

@@ -107,7 +107,7 @@ func TestBecause(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		if got := because(&tt.state); got != tt.want {
+		if got := tt.state.Because(); got != tt.want {
 			t.Errorf("%s: because = %q, want %q", tt.name, got, tt.want)
 		}
 	}

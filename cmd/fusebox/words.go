@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -33,51 +32,6 @@ func stateWord(s *schemas.State) string {
 	return s.State.String()
 }
 
-// next says what a circuit waits for, where it waits for anything.
-func next(s *schemas.State, now time.Time) string {
-	var parts []string
-	switch {
-	case s.Override != nil && s.Override.Until.IsZero():
-		parts = append(parts, "until cleared")
-	case s.Override != nil:
-		parts = append(parts, "ends in "+in(now, s.Override.Until))
-	case s.ProbeDue(now):
-		parts = append(parts, "probe due")
-	case s.State == schemas.Open:
-		parts = append(parts, "probe in "+in(now, s.RetryAt))
-	case s.State == schemas.HalfOpen && len(s.Leases) > 0:
-		parts = append(parts, fmt.Sprintf("probe out, by %s", s.Leases[0].Holder))
-	case s.State == schemas.HalfOpen:
-		parts = append(parts, "probe due")
-	case len(s.Ramp) > 0:
-		parts = append(parts, fmt.Sprintf("%s of calls admitted", percent(s.Ramp[0].Share)))
-	}
-	if !s.Enforced {
-		parts = append(parts, "not enforced")
-	}
-	if s.Policy == "" {
-		parts = append(parts, "no policy matches")
-	}
-	return strings.Join(parts, ", ")
-}
-
-// because says why a circuit is as it is, "" of one that is well.
-func because(s *schemas.State) string {
-	switch {
-	case s.Override != nil:
-		return "by " + s.Override.Actor + ": " + s.Override.Reason
-	case s.Operator != nil && (s.Operator.Mode == schemas.Reset || s.Operator.Mode == schemas.Clear):
-		return s.Operator.Mode.String() + " by " + s.Operator.Actor + ": " + s.Operator.Reason
-	case s.State == schemas.Open && s.Cause == nil && s.Previous == schemas.ForcedOpen:
-		return "an override (force_open) has ended"
-	case s.Cause != nil:
-		return s.Cause.Words()
-	case s.Degraded != nil:
-		return s.Degraded.Words()
-	}
-	return ""
-}
-
 // clock writes a time as a reader needs it: of today the time, else the day too.
 func clock(now, t time.Time) string {
 	if t.IsZero() {
@@ -91,24 +45,10 @@ func clock(now, t time.Time) string {
 }
 
 // ago writes how long ago a time was, in at most two units.
-func ago(now, t time.Time) string { return in(t, now) }
-
-// in writes how long it is until a time, in at most two units.
-func in(now, t time.Time) string {
-	d := max(t.Sub(now), 0)
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%dd%dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
-	case d >= time.Hour:
-		return schemas.Brief(d.Round(time.Minute))
-	case d >= time.Second:
-		return schemas.Brief(d.Round(time.Second))
-	}
-	return schemas.Brief(d.Round(time.Millisecond))
-}
+func ago(now, t time.Time) string { return schemas.Until(t, now) }
 
 // percent writes a share as a reader says it.
-func percent(share float64) string { return schemas.Decimal(share*100, 0) + "%" }
+func percent(share float64) string { return schemas.Percent(share) }
 
 // widthOf returns the columns of a terminal, 0 of anything else.
 func widthOf(w io.Writer) int {

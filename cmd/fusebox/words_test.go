@@ -56,8 +56,8 @@ func TestIn(t *testing.T) {
 		-time.Second: "0s", 250 * time.Millisecond: "250ms", 1400 * time.Millisecond: "1s", 90 * time.Second: "1m30s",
 		time.Hour + 29*time.Second: "1h", 50 * time.Hour: "2d2h",
 	} {
-		if got := in(now, now.Add(d)); got != want {
-			t.Errorf("in(%v ahead) = %q, want %q", d, got, want)
+		if got := schemas.Until(now, now.Add(d)); got != want {
+			t.Errorf("Until(%v ahead) = %q, want %q", d, got, want)
 		}
 	}
 }
