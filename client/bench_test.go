@@ -50,6 +50,7 @@ func filled(tb testing.TB, circuits int) *client.Gate {
 	fake := kafkatest.NewLoopback(tb)
 	fake.CreateTopics(tb, "fusebox.", 8)
 	fill(tb, fake.Endpoint, "fusebox.circuit-state.v1", circuits)
+	publish(tb, fake.Endpoint, "fusebox.circuit-state.v1", judged)
 	g, err := client.Open(tb.Context(), client.Config{
 		Kafka: fake.Opts(), Router: "r", Log: slog.New(slog.DiscardHandler),
 	})

@@ -37,6 +37,8 @@ type Config struct {
 	// Policies say where to go while a circuit refuses, in the place of those that the processor publishes.
 	Policies *breaker.Policies
 
+	// Combine says which accepted outcomes are added up before they are sent.
+	Combine Combine
 	// ReportWait is how long Report waits for room in the queue of what the brokers have not taken yet: 10 ms where it
 	// is 0, not at all where it is negative.
 	ReportWait time.Duration
@@ -92,6 +94,9 @@ func (c Config) Validate() error {
 	}
 	if c.OnSilence > RefuseAll {
 		faults = append(faults, fmt.Errorf("OnSilence %d: want Keep, AllowAll or RefuseAll", c.OnSilence))
+	}
+	if c.Combine > CombineNever {
+		faults = append(faults, fmt.Errorf("Combine %d: want CombineSame, CombineAlways or CombineNever", c.Combine))
 	}
 	if c.QueueRecords < 0 || c.QueueBytes < 0 {
 		faults = append(faults, fmt.Errorf("QueueRecords %d, QueueBytes %d: must not be negative",

@@ -28,10 +28,11 @@ type Reporter struct {
 	kafka  *kgo.Client
 	owner  bool // The client ends with the reporter.
 
-	queue  *queue
-	losses *losses
-	sent   atomic.Int64 // Records that the brokers have.
-	told   atomic.Int64 // Outcomes in them.
+	combiner *combiner
+	queue    *queue
+	losses   *losses
+	sent     atomic.Int64 // Records that the brokers have.
+	told     atomic.Int64 // Outcomes in them.
 
 	closing sync.Once
 	closed  atomic.Bool
@@ -96,9 +97,10 @@ func findTopic(ctx context.Context, kafka *kgo.Client, name string) error {
 // newReporter returns a reporter on a client that was made with producing and that is somebody else's.
 func newReporter(kafka *kgo.Client, c Config) *Reporter {
 	r := &Reporter{
-		config: c, kafka: kafka, stop: make(chan struct{}),
+		config: c, kafka: kafka, stop: make(chan struct{}), combiner: newCombiner(c.Combine),
 		queue: newQueue(c.QueueRecords, c.QueueBytes, c.ReportWait), losses: newLosses(c.Log),
 	}
+	r.work.Go(r.settleDue)
 	r.work.Go(func() { r.losses.tell(r.stop) })
 	return r
 }
@@ -109,13 +111,23 @@ func (r *Reporter) Report(circuit string, o Outcome) error {
 	return r.send(Lease{circuit: circuit}, o)
 }
 
-// learn tells which policies are in force.
-func (r *Reporter) learn(*breaker.Policies) {}
+// learn tells which policies are in force. Until then nothing is added up.
+func (r *Reporter) learn(p *breaker.Policies) { r.combiner.policies.Store(p) }
 
 // send sends the outcome of a lease's call. A lease without a sink is that of a call which no gate admitted.
 func (r *Reporter) send(l Lease, o Outcome) error {
 	if r.closed.Load() {
 		return ErrClosed
+	}
+	adds := l.sink != nil && r.combiner.adds()
+	if adds && l.plain {
+		if b := r.combiner.find(l.circuit); b != nil {
+			added := b.add(l.epoch, &o)
+			b.mu.Unlock()
+			if added {
+				return nil
+			}
+		}
 	}
 	record, err := o.record(&l)
 	if err != nil {
@@ -125,6 +137,12 @@ func (r *Reporter) send(l Lease, o Outcome) error {
 	if !r.queue.take(size) {
 		r.losses.add(1, ErrQueueFull)
 		return ErrQueueFull
+	}
+	if adds {
+		if b := r.combiner.open(l.circuit); b != nil {
+			defer b.mu.Unlock()
+			return r.enter(b, &l, &o, parcel{record, size})
+		}
 	}
 	r.produce(&record, size)
 	return nil
@@ -136,7 +154,7 @@ func (r *Reporter) produce(o *schemas.Outcome, size int64) {
 		o.ID = ulid.Make().String()
 	}
 	if o.Time.IsZero() {
-		o.Time = time.Now().UTC()
+		o.Time = now()
 	}
 	o.Source = r.config.Router
 	n := o.Count
@@ -180,6 +198,7 @@ func (r *Reporter) Close() error {
 func (r *Reporter) flush(ctx context.Context) error {
 	r.closing.Do(func() {
 		r.closed.Store(true)
+		r.settleAll()
 		err := r.kafka.Flush(ctx)
 		if waiting := r.queue.waiting.Load(); err != nil && waiting > 0 {
 			r.err = fmt.Errorf("the brokers have not taken %d records with outcomes: %w", waiting, err)

@@ -136,6 +136,16 @@ func (w *Window) Stretch() (seen, matched int64) {
 	return seen, matched
 }
 
+// Left returns how many of its outcomes a window by time still holds when the clock has moved on to `at`. It moves
+// nothing.
+func (w *Window) Left(at time.Time) int64 {
+	oldest, left := at.UnixMilli()-w.span, w.total.count
+	for i := w.head; i < len(w.entries) && w.newest(w.cell(i)) < oldest; i++ {
+		left -= w.entries[i].count
+	}
+	return max(left, 0)
+}
+
 // Holds tells whether an outcome of time t that entered the window is still in it.
 func (w *Window) Holds(t time.Time) bool {
 	if w.cells == 0 {

@@ -34,6 +34,15 @@ func (s *slice) cell(ms int64) int64 {
 
 func (s *slice) old(ms, at int64) bool { return (s.cell(ms)+1)*s.width-1 < at-s.span }
 
+func (s *slice) left(at int64) (n int64) {
+	for _, e := range s.events {
+		if !s.old(e.ms, at) {
+			n += e.Count
+		}
+	}
+	return n
+}
+
 func (s *slice) distinct() int {
 	cells := map[int64]bool{}
 	for _, e := range s.events {
@@ -107,6 +116,10 @@ func TestWindowAgainstASlice(t *testing.T) {
 			w.Add(time.UnixMilli(at), time.UnixMilli(ms), x)
 			naive.add(at, ms, x)
 			compare(t, fmt.Sprintf("seed %d, entry %d", seed, i), &w, &naive)
+			later := at + rng.Int64N(span+2)
+			if got, want := w.Left(time.UnixMilli(later)), naive.left(later); naive.last == 0 && got != want {
+				t.Fatalf("seed %d, entry %d: Left(%d) = %d, want %d", seed, i, later, got, want)
+			}
 			if rng.IntN(20) == 0 {
 				w = reread(t, w, span, naive.last)
 			}
