@@ -31,11 +31,11 @@ func (g *Gate) look(ctx context.Context, circuit string, s *slot) (Lease, error)
 		return Lease{}, fmt.Errorf("enter %s: %w", circuit, ErrClosed)
 	}
 	e := entry{gate: g, circuit: circuit, slot: s, call: g.calls.Add(1)}
-	lease, refused := e.decide()
-	if refused == nil && lease.sink == nil {
+	lease, refusal := e.decide()
+	if refusal == nil && lease.sink == nil {
 		return e.claim(ctx)
 	}
-	return e.answer(lease, refused)
+	return e.answer(lease, refusal)
 }
 
 // entry is one call that asks.
@@ -73,7 +73,7 @@ func (e *entry) decide() (Lease, *RefusedError) {
 		return lease, nil
 	}
 	if admission == schemas.Refuses {
-		return Lease{}, e.refused(until(e.now, back))
+		return Lease{}, refused(&e.state, e.now, back)
 	}
 	return Lease{}, nil
 }
@@ -84,18 +84,11 @@ func (e *entry) admitted() Lease {
 	}
 }
 
-func (e *entry) refused(wait time.Duration) *RefusedError {
-	return &RefusedError{
-		Circuit: e.circuit, State: e.state.State, Cause: e.state.Cause, RetryAfter: wait,
-		Override: e.state.Override, Ramp: e.state.State == schemas.Closed,
-	}
-}
-
 // answer returns what was decided.
-func (e *entry) answer(lease Lease, refused *RefusedError) (Lease, error) {
-	if refused != nil {
+func (e *entry) answer(lease Lease, refusal *RefusedError) (Lease, error) {
+	if refusal != nil {
 		e.gate.counts.refused.Add(1)
-		return Lease{}, refused
+		return Lease{}, refusal
 	}
 	return lease, nil
 }

@@ -264,6 +264,9 @@ func (g *Gate) put(t *table, state *schemas.State, home *partition, now time.Tim
 	if p != nil {
 		p.arrived(state, now)
 	}
+	if t == g.known.Load() && g.isReady() {
+		g.watchers.tell(*state)
+	}
 }
 
 // forget takes a tombstone in and wakes who waits.

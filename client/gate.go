@@ -18,6 +18,7 @@ type Gate struct {
 	config   Config
 	kafka    *kgo.Client
 	reporter *Reporter
+	watchers watchers
 
 	known   atomic.Pointer[table]
 	routes  atomic.Pointer[[]schemas.Route]
@@ -120,10 +121,7 @@ func (g *Gate) State(circuit string) State {
 	if state.Silent && g.config.OnSilence != Keep {
 		return state
 	}
-	admission, back := derived.Admission(now, "", 0)
-	if admission == schemas.Refuses && derived.State != schemas.Closed { // A ramp lets some through.
-		state.RetryAfter = until(now, back)
-	}
+	state.RetryAfter = retryAfter(&derived, now)
 	return state
 }
 
@@ -146,6 +144,7 @@ func (g *Gate) Close() error {
 		close(g.done)
 		g.stop()
 		g.work.Wait()
+		g.watchers.close()
 		g.careful.Store(true) // From here on calls look, and find it closed.
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 		defer cancel()
@@ -166,12 +165,4 @@ func (g *Gate) release(l Lease, unused bool) error {
 		return nil
 	}
 	return g.free(l.circuit, l.probe.id, unused)
-}
-
-// until returns how long it is to a time, never less than nothing; 0 where there is none.
-func until(now, then time.Time) time.Duration {
-	if then.IsZero() {
-		return 0
-	}
-	return max(then.Sub(now), 0)
 }

@@ -58,7 +58,7 @@ func (e *entry) claim(ctx context.Context) (Lease, error) {
 	p := g.prober(e.circuit, e.slot)
 	poke, rests := p.begin(e.now, g.config.ProbeWait)
 	if poke == nil {
-		return e.answer(Lease{}, e.refused(max(until(e.now, rests), time.Millisecond)))
+		return e.answer(Lease{}, refused(&e.state, e.now, rests))
 	}
 	lease, err := e.await(ctx, p, poke)
 	p.end(time.Now(), g.config.ProbeWait, lease.sink != nil)
@@ -72,9 +72,9 @@ func (e *entry) await(ctx context.Context, p *prober, poke <-chan struct{}) (Lea
 	timer := time.NewTimer(max(turn.Sub(e.now), 0))
 	defer timer.Stop()
 	for sent := false; ; {
-		lease, refused := e.decide()
-		if refused != nil || lease.sink != nil {
-			return e.answer(lease, refused)
+		lease, refusal := e.decide()
+		if refusal != nil || lease.sink != nil {
+			return e.answer(lease, refusal)
 		}
 		if !sent && !e.now.Before(turn) {
 			sent = true
@@ -82,7 +82,7 @@ func (e *entry) await(ctx context.Context, p *prober, poke <-chan struct{}) (Lea
 			timer.Reset(max(end.Sub(e.now), 0))
 		}
 		if !e.now.Before(end) {
-			return e.answer(Lease{}, e.refused(g.config.ProbeWait))
+			return e.answer(Lease{}, refused(&e.state, e.now, e.now.Add(g.config.ProbeWait)))
 		}
 		select {
 		case <-poke:

@@ -82,9 +82,9 @@ func (g *Gate) Resume(ctx context.Context, text string) error {
 	}
 	switch s.State.State {
 	case schemas.Open, schemas.HalfOpen, schemas.ForcedOpen:
-		return &RefusedError{
-			Circuit: t.circuit, State: s.State.State, Cause: s.Cause, RetryAfter: s.RetryAfter, Override: s.Override,
-		}
+		why := refused(&s.State, time.Time{}, time.Time{})
+		why.RetryAfter = s.RetryAfter
+		return why
 	}
 	if t.epoch != s.Epoch {
 		return fmt.Errorf("resume work of %s, which was admitted at epoch %d and is at %d now: %w",

@@ -17,7 +17,17 @@ const changesKept = 1024
 // sequence tells. It ends with the context, or when the gate is closed; a range over it may be broken off. It can be
 // ranged over once.
 func (g *LocalGate) Changes(ctx context.Context) iter.Seq[schemas.State] {
-	records, stop := g.watchers.add()
+	return g.watchers.changes(ctx)
+}
+
+// Changes returns the records of circuits that the gate comes to know from now on, each when calls go by it: those of
+// one circuit in the order of their sequence, and not all of them where several came at once. Tombstones are none.
+// Whoever is so slow that 1,024 of them wait loses the next ones. It ends with the context, or when the gate is closed;
+// a range over it may be broken off. It can be ranged over once.
+func (g *Gate) Changes(ctx context.Context) iter.Seq[schemas.State] { return g.watchers.changes(ctx) }
+
+func (w *watchers) changes(ctx context.Context) iter.Seq[schemas.State] {
+	records, stop := w.add()
 	ended := context.AfterFunc(ctx, stop)
 	return func(yield func(schemas.State) bool) {
 		defer stop()
@@ -35,7 +45,7 @@ func (g *LocalGate) Changes(ctx context.Context) iter.Seq[schemas.State] {
 	}
 }
 
-// watchers are those who follow a LocalGate. Nobody waits for one of them.
+// watchers are those who follow a gate. Nobody waits for one of them.
 type watchers struct {
 	mu     sync.Mutex // Guards what follows.
 	all    []chan schemas.State
