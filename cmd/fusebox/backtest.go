@@ -24,8 +24,8 @@ due. A policy with "shadows" has a row beside that of the circuit's own policy, 
 FUSEBOX_MAX_RESIDENT_CIRCUITS bounds how many circuits are in memory; the others wait in a temporary file.
 
 FOUND AFTER is how much came from the first failure of the bad stretch to the first trip. BAD AVOIDED, NEUTRAL AVOIDED
-and GOOD REFUSED are the calls refused, of all failures by the policy's roles, all accepted answers, and all that is
-neither: together these are the outcomes. #41 of a trip is the place of its outcome in the circuit's sequence, which
+and GOOD REFUSED are the calls refused, of all failures by the policy's roles, all that is neither, and all accepted
+answers: together these are the outcomes. #41 of a trip is the place of its outcome in the circuit's sequence, which
 begins with #0. With --compare, A is the policy of --policy and B that of --compare: differences are what taking A
 instead of B changes, and arrows lead from B to A.
 

@@ -93,7 +93,7 @@ func (d *detail) position(s *schemas.State, inForce *schemas.PoliciesInForce) {
 	}
 	d.add("policy", "%s", policy)
 	if inForce != nil && inForce.Version != s.PolicyVersion {
-		d.add("", "that was when this record was made; its next outcome is judged by %s", judgeOf(s.Circuit, inForce))
+		d.add("", "as of its last record; what comes now is judged by %s", judgeOf(s.Circuit, inForce))
 	}
 	if t := s.Trigger; t.Topic != "" {
 		d.add("caused by", "%s, partition %d, offset %d", t.Topic, t.Partition, t.Offset)

@@ -69,11 +69,11 @@ policies: [{name: sooner, match: ["c"], rules: [{name: r, type: ratio, threshold
 	}{
 		{"as in force", "c", "now", now.Text, "p, version now"},
 		{"before", "c", "before", now.Text,
-			"p, version before; that was when this record was made; its next outcome is judged by sooner, version now"},
-		{"none any more", "d", "before", now.Text, "p, version before; that was when this record was made; " +
-			"its next outcome is judged by none: no policy of version now matches"},
-		{"of a later Fusebox", "c", "before", "version: 2", "p, version before; that was when this record was made; " +
-			"its next outcome is judged by version now"},
+			"p, version before; as of its last record; what comes now is judged by sooner, version now"},
+		{"none any more", "d", "before", now.Text, "p, version before; as of its last record; " +
+			"what comes now is judged by none: no policy of version now matches"},
+		{"of a later Fusebox", "c", "before", "version: 2", "p, version before; as of its last record; " +
+			"what comes now is judged by version now"},
 	} {
 		s.Circuit, s.PolicyVersion = tt.circuit, tt.version
 		if got := told(t, &s, &schemas.PoliciesInForce{Version: "now", Text: tt.text}, "policy"); got != tt.want {
