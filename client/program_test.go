@@ -54,7 +54,8 @@ func program(t *testing.T, b client.Breaker) {
 		t.Errorf("the primary was asked %d times, want twice, until the circuit opened", asked)
 	}
 	_, err := client.Guard(t.Context(), b, first, stages[first].Call, byText)
-	if refused := (*client.RefusedError)(nil); !errors.As(err, &refused) || refused.Cause.Kind != client.InvalidContract {
+	var refused *client.RefusedError
+	if !errors.As(err, &refused) || refused.Cause.Kind != client.InvalidContract {
 		t.Errorf("Guard = %v, want a refusal for invalid_contract", err)
 	}
 	time.Sleep(b.State(first).RetryAfter)

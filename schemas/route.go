@@ -10,9 +10,6 @@ func (r *Route) After(circuit string) []string {
 // Instead returns where to go on when a circuit refused, or its answer was not accepted, for a kind, with rest left of
 // the chain: to what ByCause lists for that kind, however it is written, or else to the rest.
 func (r *Route) Instead(kind string, rest []string) []string {
-	if list, ok := r.ByCause[kind]; ok {
-		return list
-	}
 	for cause, list := range r.ByCause {
 		if SameKind(kind, cause) {
 			return list
