@@ -28,7 +28,7 @@ type pageView struct {
 	Compared   [][]string // Rows, the first of names.
 	Header     []string   // Of the table of circuits.
 	Rows       []pageRow
-	More       int // Circuits that have no row.
+	More       string // Circuits that have no row, counted; "" where all have one.
 	MoreOpened int
 	Hidden     int // Circuits that opened and have no timeline.
 	Circuits   []pageCircuit
@@ -128,7 +128,7 @@ func (v *pageView) one(s *backtestSide) {
 		}
 		v.Rows = append(v.Rows, pageRow{c.Circuit, rows[i+1][1:], len(c.Trips) > 0, number})
 	}
-	v.rest(len(s.worst), len(tripped(s.worst)))
+	v.rest(s, len(tripped(s.worst)))
 }
 
 // compare fills in what two policies do differently with the circuits that opened.
@@ -142,12 +142,14 @@ func (v *pageView) compare(a, b *backtestSide) {
 	for _, cells := range rows[1:] {
 		v.Rows = append(v.Rows, pageRow{cells[0], cells[1:], true, v.draw([]*backtestSide{a, b}, cells[0])})
 	}
-	v.rest(len(a.worst), len(order))
+	v.rest(a, len(order))
 }
 
 // rest counts what the page does not show.
-func (v *pageView) rest(circuits, opened int) {
-	v.More = circuits - len(v.Rows)
+func (v *pageView) rest(s *backtestSide, opened int) {
+	if more := len(s.worst) - len(v.Rows); more > 0 {
+		v.More = s.countRows(more)
+	}
 	v.MoreOpened, v.Hidden = opened, opened
 	for _, row := range v.Rows {
 		if !row.Opened {
