@@ -304,7 +304,8 @@ func (f *follower) policies(value []byte) {
 		return
 	}
 	if f.gate.config.Policies == nil {
-		f.gate.routes.Store(&p.Routes)
+		routes := append([]schemas.Route{}, p.Routes...)
+		f.gate.routes.Store(&routes)
 	}
 	if read, err := breaker.Read("policies in force", []byte(p.Text)); err == nil {
 		f.gate.reporter.learn(read)

@@ -125,7 +125,8 @@ func (g *Gate) State(circuit string) State {
 	return state
 }
 
-// Routes returns where to go while a circuit refuses. Callers must not change it.
+// Routes returns where to go while a circuit refuses: nil before any policies are known, and not nil from then on.
+// Callers must not change it.
 func (g *Gate) Routes() []schemas.Route {
 	if routes := g.routes.Load(); routes != nil {
 		return *routes

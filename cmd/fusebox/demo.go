@@ -5,11 +5,13 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/fusebox-project/fusebox/client"
 	"github.com/fusebox-project/fusebox/processor/kafka"
 )
 
@@ -27,32 +29,45 @@ const (
 
 var demoRouters = []string{"router-1", "router-2", "router-3"}
 
-// runDemo simulates producers and routers, as Kafka clients like any others, until the context ends, and tells what
-// happens, a line an event.
+// runDemo simulates producers and routers, each with a gate of its own, until the context ends, and tells what happens,
+// a line an event.
 func runDemo(ctx context.Context, out io.Writer, topics kafka.Topics, opts []kgo.Opt) error {
-	client, err := kgo.NewClient(append(opts, kgo.ProducerLinger(5*time.Millisecond),
-		kgo.ConsumeTopics(topics.State), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(250*time.Millisecond))...)
-	if err != nil {
-		return fmt.Errorf("make the demo's Kafka client: %w", err)
-	}
-	defer client.Close()
 	fmt.Fprintf(out, "%d routers make %d calls a second; Ctrl-C stops it\n\n",
 		len(demoRouters), time.Duration(len(demoRouters))*time.Second/demoCallEvery)
-	gate, story, script := newDemoGate(), newStory(out), newScript(time.Now())
-
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	story, script := newStory(out), newScript(time.Now())
+	var routers []*demoRouter
+	for _, name := range demoRouters {
+		gate, err := client.Open(ctx, client.Config{
+			Router: name, Kafka: opts, Log: slog.New(slog.DiscardHandler),
+			Topics: client.Topics{Outcomes: topics.Outcomes, Signals: topics.Signals, State: topics.State},
+		})
+		if err != nil {
+			return fmt.Errorf("open the gate of %s: %w", name, err)
+		}
+		defer gate.Close()
+		routers = append(routers, &demoRouter{name: name, gate: gate, story: story, script: script})
+	}
+	gate := routers[0].gate
+	for gate.Routes() == nil && ctx.Err() == nil { // Until a processor has published its policies.
+		pause(ctx, 20*time.Millisecond)
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { cancel(gate.follow(ctx, client, story, script)) })
-	if err := gate.ready(ctx); err != nil {
-		return err
-	}
-	for _, name := range demoRouters {
-		r := &demoRouter{name: name, client: client, topics: topics, gate: gate, story: story, script: script}
+	wg.Go(func() { tellChanges(ctx, gate, story, script) })
+	for _, r := range routers {
 		wg.Go(func() { r.run(ctx) })
 	}
 	story.run(ctx, gate, script)
 	return context.Cause(ctx)
+}
+
+// tellChanges tells the story of every record of the primary.
+func tellChanges(ctx context.Context, gate *client.Gate, story *story, script *script) {
+	before := gate.State(demoPrimary).State
+	for after := range gate.Changes(ctx) {
+		if script.heed(time.Now(), &after) {
+			story.tell(&before, &after, demoFallback(gate))
+			before = after
+		}
+	}
 }

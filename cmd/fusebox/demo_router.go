@@ -2,40 +2,18 @@ package main
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/fusebox-project/fusebox/processor/kafka"
-	"github.com/fusebox-project/fusebox/schemas"
+	"github.com/fusebox-project/fusebox/client"
 )
 
-// demoRouter simulates a program that sends calls by the states it sees, judges the answers, and reports what they
-// were. When a probe is due it asks for the lease, and tests the route only if it sees itself hold it.
+// demoRouter simulates a program that asks its gate before each call, judges the answers, and reports what they were.
 type demoRouter struct {
 	name   string
-	client *kgo.Client
-	topics kafka.Topics
-	gate   *demoGate
+	gate   *client.Gate
 	story  *story
 	script *script
-
-	lease   string    // The id last asked for, "" where none is.
-	claimed time.Time // When.
 }
-
-// admission is leave for one call.
-type admission struct {
-	circuit string
-	epoch   int64
-	lease   string // Of a probe.
-}
-
-// claimPatience is how long a router waits for a lease before it asks again.
-const claimPatience = time.Second
 
 // run makes a call every demoCallEvery until the context ends.
 func (r *demoRouter) run(ctx context.Context) {
@@ -46,69 +24,44 @@ func (r *demoRouter) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			r.call(ctx, r.enter(ctx, now))
+			r.call(ctx, now)
 		}
 	}
 }
 
-// enter finds the route for a call: the primary, or while that refuses its fallback.
-func (r *demoRouter) enter(ctx context.Context, now time.Time) admission {
-	s := r.gate.state(demoPrimary, now)
-	switch {
-	case s.State == schemas.Closed || s.State == schemas.ForcedClosed || s.State == schemas.Disabled || !s.Enforced:
-		r.lease = ""
-		return admission{circuit: demoPrimary, epoch: s.Epoch}
-	case r.holds(&s):
-		a := admission{demoPrimary, s.Epoch, r.lease}
-		r.lease = ""
-		return a
-	case s.ProbeDue(now) || s.State == schemas.HalfOpen && len(s.Leases) < s.Probe.Concurrency:
-		r.claim(ctx, now, s.Epoch)
+// call makes one call through the primary, or while that refuses through its fallback. A probe takes its time, so that
+// it can be watched.
+func (r *demoRouter) call(ctx context.Context, now time.Time) {
+	if state := r.gate.State(demoPrimary); state.ProbeDue(now) {
+		r.story.asked(r.name)
 	}
-	instead := r.gate.fallback(demoPrimary)
-	return admission{circuit: instead, epoch: r.gate.state(instead, now).Epoch}
-}
-
-func (r *demoRouter) holds(s *schemas.State) bool {
-	return r.lease != "" && slices.ContainsFunc(s.Leases, func(l schemas.Lease) bool { return l.ID == r.lease })
-}
-
-// claim asks for the lease on the signals topic. The answer is a state with the lease's id in it, or with another's.
-func (r *demoRouter) claim(ctx context.Context, now time.Time, epoch int64) {
-	if now.Sub(r.claimed) < claimPatience {
-		return
+	lease, err := r.gate.Enter(ctx, demoPrimary)
+	from := ""
+	if err != nil {
+		from = demoPrimary
+		if lease, err = r.gate.Enter(ctx, demoFallback(r.gate)); err != nil {
+			return // Nowhere to go: a person would do the work.
+		}
 	}
-	r.lease, r.claimed = ulid.Make().String(), now
-	claim := schemas.Signal{
-		Type: schemas.Claim, Circuit: demoPrimary, Holder: r.name, Lease: r.lease, Epoch: epoch, HasEpoch: true,
-	}
-	r.story.asked(r.name)
-	r.send(ctx, r.topics.Signals, demoPrimary, schemas.AppendSignal(nil, &claim))
-}
-
-// call makes one call and reports its outcome. A probe takes its time, so that it can be watched.
-func (r *demoRouter) call(ctx context.Context, a admission) {
-	if a.circuit == "" {
-		return // Nowhere to go: a person would do the work.
-	}
-	if a.lease != "" {
+	probe := lease.ID() != ""
+	if probe {
 		pause(ctx, 600*time.Millisecond)
 	}
-	o := r.script.answer(a)
-	o.ID, o.Circuit, o.Source, o.Lease = ulid.Make().String(), a.circuit, r.name, a.lease
-	o.Time = time.Now().UTC().Truncate(time.Millisecond)
-	o.Epoch, o.HasEpoch = a.epoch, true
-	if parts := strings.Split(a.circuit, ":"); len(parts) == 3 {
-		o.UseCase, o.Route, o.Version = parts[0], parts[1], parts[2]
-	}
-	if a.circuit != demoPrimary {
-		o.FallbackFrom = demoPrimary
-	}
-	r.story.answered(&o)
-	r.send(ctx, r.topics.Outcomes, a.circuit, schemas.AppendOutcome(nil, &o))
+	o := r.script.answer(lease.Circuit(), probe)
+	o.FallbackFrom = from
+	r.story.answered(lease.Circuit(), probe, &o)
+	_ = lease.Report(o) // What is lost when the demo ends is nobody's.
 }
 
-// send produces without waiting. What is lost when the demo ends is nobody's.
-func (r *demoRouter) send(ctx context.Context, topic, circuit string, value []byte) {
-	r.client.Produce(ctx, &kgo.Record{Topic: topic, Key: []byte(circuit), Value: value}, nil)
+// demoFallback returns where a call goes while the primary refuses, "" where there is nothing.
+func demoFallback(gate *client.Gate) string {
+	route := routeOf(gate.Routes(), demoPrimary)
+	if route == nil {
+		return ""
+	}
+	state := gate.State(demoPrimary)
+	if next := fallbackOf(route, &state.State); len(next) > 0 {
+		return next[0]
+	}
+	return ""
 }

@@ -5,30 +5,31 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fusebox-project/fusebox/client"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // act is one way in which the primary route goes bad, while every answer stays HTTP 200.
 type act struct {
 	says   string // What really happens.
-	spoil  func(o *schemas.Outcome, chance float64)
+	spoil  func(o *client.Outcome, chance float64, probe bool)
 	probes int // How many probes still meet the fault.
 }
 
 var acts = []act{
 	{
 		says: "the search index was rebuilt: answers stay fluent and lose their evidence",
-		spoil: func(o *schemas.Outcome, chance float64) {
+		spoil: func(o *client.Outcome, chance float64, _ bool) {
 			if chance < 0.85 {
-				o.Kind, o.Stage, o.ReasonCode = schemas.MissingEvidence, "retrieval", "no_citation"
+				o.Kind, o.Stage, o.ReasonCode = client.MissingEvidence, "retrieval", "no_citation"
 			}
 		},
 	},
 	{
 		says: "the provider changed the model: now and then it invents a policy number",
-		spoil: func(o *schemas.Outcome, chance float64) {
-			if chance < 0.1 || o.Lease != "" {
-				o.Kind, o.Severity = schemas.ContradictoryEvidence, schemas.Critical
+		spoil: func(o *client.Outcome, chance float64, probe bool) {
+			if chance < 0.1 || probe {
+				o.Kind, o.Severity = client.ContradictoryEvidence, client.Critical
 				o.Stage, o.ReasonCode = "model", "invented_identifier"
 			}
 		},
@@ -36,7 +37,7 @@ var acts = []act{
 	},
 	{
 		says:  "the provider is overloaded: answers are right, and take nine seconds",
-		spoil: func(o *schemas.Outcome, _ float64) { o.LatencyMS = 9_000 },
+		spoil: func(o *client.Outcome, _ float64, _ bool) { o.Latency = 9 * time.Second },
 	},
 }
 
@@ -86,28 +87,28 @@ func (s *script) heed(now time.Time, state *schemas.State) bool {
 }
 
 // answer makes up one answer. The fault ends with the last probe that is to meet it.
-func (s *script) answer(a admission) schemas.Outcome {
+func (s *script) answer(circuit string, probe bool) client.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := schemas.Outcome{
-		Kind: schemas.Accepted, LatencyMS: 400 + s.random.Int64N(900), Count: 1, Lease: a.lease,
+	o := client.Outcome{
+		Kind: client.Accepted, Latency: time.Duration(400+s.random.Int64N(900)) * time.Millisecond,
 		InputTokens: 3_000 + s.random.Int64N(3_000), OutputTokens: 100 + s.random.Int64N(300),
-		CostMicros: 9_000 + s.random.Int64N(9_000),
-		Evaluator:  schemas.Evaluator{Name: "evidence-verifier", Version: "1.4.0"},
+		CostUSD:   0.009 + 0.009*s.random.Float64(),
+		Evaluator: client.Evaluator{Name: "evidence-verifier", Version: "1.4.0"},
 	}
 	if s.random.Float64() < 0.04 {
-		o.Kind, o.Stage, o.ReasonCode = schemas.InvalidContract, "parse", "missing_field" // As on any day.
+		o.Kind, o.Stage, o.ReasonCode = client.InvalidContract, "parse", "missing_field" // As on any day.
 	}
-	if a.circuit != demoPrimary || !s.faulty {
+	if circuit != demoPrimary || !s.faulty {
 		return o
 	}
-	if a.lease != "" {
-		o.Kind = schemas.Accepted
+	if probe {
+		o.Kind = client.Accepted
 		s.faulty = s.failed < acts[s.act].probes
 		s.failed++
 	}
 	if s.faulty {
-		acts[s.act].spoil(&o, s.random.Float64())
+		acts[s.act].spoil(&o, s.random.Float64(), probe)
 	}
 	return o
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fusebox-project/fusebox/client"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -39,7 +40,7 @@ func newStory(out io.Writer) *story {
 }
 
 // run tells every second how the routes did, until the context ends.
-func (s *story) run(ctx context.Context, gate *demoGate, script *script) {
+func (s *story) run(ctx context.Context, gate *client.Gate, script *script) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for n := 1; ; n++ {
@@ -53,26 +54,26 @@ func (s *story) run(ctx context.Context, gate *demoGate, script *script) {
 			if says := script.begin(now); says != "" {
 				s.say("behind it all", s.paint.faint, says)
 			}
-			state := gate.state(demoPrimary, now)
+			state := gate.State(demoPrimary)
 			s.probeDue(state.ProbeDue(now))
 		}
 	}
 }
 
 // answered counts an answer. What becomes of a probe is told on its own.
-func (s *story) answered(o *schemas.Outcome) {
+func (s *story) answered(circuit string, probe bool, o *client.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	add := func(a answers) answers {
 		a.all++
-		a.latencyMS += o.LatencyMS
-		if o.Kind == schemas.Accepted {
+		a.latencyMS += o.Latency.Milliseconds()
+		if o.Kind == client.Accepted {
 			a.accepted++
 		}
 		return a
 	}
-	if o.Lease == "" {
-		s.second[o.Circuit] = add(s.second[o.Circuit])
+	if !probe {
+		s.second[circuit] = add(s.second[circuit])
 	}
 	if o.FallbackFrom != "" {
 		s.instead = add(s.instead)
