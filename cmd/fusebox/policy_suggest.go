@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -23,13 +24,15 @@ least threshold of each that trips on nothing recorded, and by chance as rarely 
 each would notice that half of the good answers go bad, or all.
 
 Rules are proposed for failures, and for policy rejections, which are neutral by themselves. Kinds have the roles that
-they have by default. --truth names a CSV file of stretches known to be bad, as for 'fusebox backtest': they are left
-out of what is healthy, and what misses the fewest of them is proposed.
+they have by default. What gets no rule is named on stderr, with the reason. What is proposed passes
+'fusebox policy check --against' the same files. --truth names a CSV file of stretches known to be bad, as for
+'fusebox backtest': they are left out of what is healthy, and what misses the fewest of them is proposed.
 
 ` + recordedHelp + `
 
 Exit status 3 if nothing can be proposed, as nothing could be told apart from what was recorded.`,
 		Example: `  fusebox policy suggest monday.jsonl > suggested.yaml
+  fusebox policy check suggested.yaml --against monday.jsonl
   fusebox policy suggest --truth incidents.csv week.jsonl.gz
   fusebox policy suggest --from-topic --since 24h`,
 		ValidArgsFunction: completeEndings(recordedEndings),
@@ -54,6 +57,9 @@ Exit status 3 if nothing can be proposed, as nothing could be told apart from wh
 		proposal, err := propose(cmd, input, truth, *falseTrips)
 		if err != nil {
 			return err
+		}
+		for _, gap := range proposal.Gaps() {
+			fmt.Fprintln(cmd.ErrOrStderr(), gap)
 		}
 		return printProposal(cmd.OutOrStdout(), &proposal, *asJSON)
 	}

@@ -30,7 +30,8 @@ const mostGroups = 1000
 type Recording struct {
 	circuits map[string]*[]mark // A pointer, so that a key is written once: an outcome's strings do not live on.
 	roles    *breaker.Policies
-	run      *backtest.Run // It tells what is a repeat, which no rule sees.
+	run      *backtest.Run  // It tells what is a repeat, which no rule sees.
+	unknown  map[string]int // Outcomes by kinds that are none of the nine.
 	outcomes int
 	healthy  int
 	from, to time.Time // Of the healthy ones.
@@ -80,6 +81,7 @@ func (r *Recording) Add(o *schemas.Outcome, bad bool) error {
 	}
 	*marks = append(*marks, mark{o.Time.UnixMilli(), int32(o.Count), r.classOf(o.Kind), bad})
 	r.outcomes += int(o.Count)
+	r.noteUnknown(o)
 	if bad {
 		return nil
 	}
@@ -91,6 +93,19 @@ func (r *Recording) Add(o *schemas.Outcome, bad bool) error {
 		r.to = o.Time
 	}
 	return nil
+}
+
+// noteUnknown counts an outcome of a kind that no policy knows by default.
+func (r *Recording) noteUnknown(o *schemas.Outcome) {
+	if r.roles.KindLabel(o.Kind) != schemas.UnknownKind {
+		return
+	}
+	if r.unknown == nil {
+		r.unknown = map[string]int{}
+	}
+	if _, known := r.unknown[o.Kind]; known || len(r.unknown) < mostUnknown {
+		r.unknown[strings.Clone(o.Kind)] += int(o.Count)
+	}
 }
 
 func (r *Recording) classOf(kind string) class {
@@ -114,7 +129,9 @@ type Proposal struct {
 	From       time.Time `json:"from"` // Of the healthy ones.
 	To         time.Time `json:"to"`
 	Groups     []Group   `json:"groups"`
-	Policy     string    `json:"policy"` // The text of a policy file with what is proposed.
+
+	Unknown map[string]int `json:"unknown_kinds,omitempty"` // Outcomes by kinds that were taken for neutral.
+	Policy  string         `json:"policy"`                  // The text of a policy file with what is proposed.
 }
 
 // Rules returns how many rules are proposed.
@@ -145,6 +162,7 @@ func (g *Group) rules() int {
 // Propose proposes rules that trip falsely in one window of so many at most. There must be an outcome.
 func (r *Recording) Propose(falseTrips float64) (Proposal, error) {
 	p := Proposal{FalseTrips: falseTrips, Outcomes: r.outcomes, Healthy: r.healthy, From: r.from, To: r.to}
+	p.Unknown = r.unknown
 	groups := map[string]*Group{}
 	for _, circuit := range slices.Sorted(maps.Keys(r.circuits)) {
 		name, pattern := groupOf(circuit)

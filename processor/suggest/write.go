@@ -23,13 +23,16 @@ func (p *Proposal) write(r *Recording) (string, error) {
 		return "", fmt.Errorf("the proposal is no policy file: %w", err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Proposed from %s outcomes, %s to %s, by fusebox policy suggest.\n", thousands(p.Healthy),
+	fmt.Fprintf(&b, "# Proposed by fusebox policy suggest from %s outcomes, %s to %s.\n", thousands(p.Healthy),
 		p.From.UTC().Format(time.RFC3339), p.To.UTC().Format(time.RFC3339))
 	if p.Healthy < p.Outcomes {
-		fmt.Fprintf(&b, "# Another %s lie in stretches that are known to be bad.\n", thousands(p.Outcomes-p.Healthy))
+		fmt.Fprintf(&b, "# Another %s lie in the stretches that --truth names as bad, and are left out.\n",
+			thousands(p.Outcomes-p.Healthy))
 	}
 	fmt.Fprintf(&b, preface, thousands(int(math.Round(1/p.FalseTrips))), drills)
-	b.WriteString(r.replay(policies))
+	if p.Rules() > 0 {
+		b.WriteString(r.replay(policies))
+	}
 	for line := range strings.Lines(rules) {
 		if name, ok := strings.CutPrefix(line, groupMark); ok {
 			i, _ := strconv.Atoi(strings.TrimSpace(name))
@@ -41,13 +44,17 @@ func (p *Proposal) write(r *Recording) (string, error) {
 	return b.String(), nil
 }
 
-const preface = `# It holds for times like those: where they do not show all kinds of work, thresholds are too tight.
+const preface = `# All is taken to have been well then, so what was bad counts as usual. Record every kind of work:
+# what the recording does not show may trip these rules.
 #
-# The tables show what was weighed: for each window of the last outcomes the least threshold that trips in no healthy
-# window, by chance in one of %s at most (each outcome ends a window), and at no loss of less than a third of
-# the good answers. "half" and "all go bad" tell after how many outcomes it would notice, in 5 and in 9 cases of 10,
-# that from some moment on half of the good answers go bad, or all; tried at %d moments of the recording.
-# * is what is proposed.
+# Each line of a table is a rule that was tried: it opens a circuit when so many "of them", of the "last" outcomes, are
+# bad. As a share that is the "threshold". It is the smallest number that
+# - the recording never comes to: "most seen" is the most that were bad among so many outcomes in a row;
+# - chance comes to in 1 of %s windows at most (--false-trips), see "trips by chance"; each outcome ends a window;
+# - means that a third of the good answers went bad, or more: a route that loses fewer is still better than none.
+# "half go bad" and "all go bad" tell how soon it opens when from some moment on half of the good answers go bad, or all
+# of them: after so many outcomes in 5, and in 9, of 10 cases, tried at %d moments of the recording.
+# * marks what is proposed.
 #
 `
 
@@ -112,21 +119,21 @@ func (r *Recording) replay(policies *breaker.Policies) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("# Run over the recording it trips %s outside bad stretches", times(trips))
+	text := "# On this recording these rules " + tripping(trips)
 	if stretches > 0 {
-		text += fmt.Sprintf(", and finds %d of %d of those", found, stretches)
+		text += fmt.Sprintf(" outside the known bad stretches, and find %d of %d of those", found, stretches)
 	}
 	return text + ".\n"
 }
 
-func times(n int) string {
+func tripping(n int) string {
 	switch n {
 	case 0:
-		return "never"
+		return "never trip"
 	case 1:
-		return "once"
+		return "trip once"
 	}
-	return fmt.Sprintf("%d times", n)
+	return fmt.Sprintf("trip %d times", n)
 }
 
 // explain writes what the rules of a group come from.
@@ -148,47 +155,47 @@ func (g *Group) explain(b *strings.Builder) {
 // words tells what is proposed for a signal, and why.
 func (s *Signal) words() []string {
 	if len(s.Candidates) == 0 {
-		return []string{fmt.Sprintf("%s: no rule. %s outcomes are too few; %d of one circuit are the least.", s.Name,
-			thousands(s.Seen), fewInPart)}
+		return []string{fmt.Sprintf("%s: no rule: %s.", s.Name, s.whyNone())}
 	}
 	lines := []string{fmt.Sprintf("%s: %s of %s outcomes, %s.", s.Name, thousands(s.Bad), thousands(s.Seen),
 		s.Level.words())}
 	if len(s.Proposed) == 0 {
-		return append(lines, "No rule: so many were bad while all was well, or so few were recorded, that nothing can "+
-			"be told apart", "from that. A longer stretch may help, or a greater --false-trips.")
+		return append(lines, strings.Split("No rule: "+strings.Replace(s.whyNone(), "; ", ";\n", 1)+".", "\n")...)
 	}
 	for _, p := range s.Proposed {
-		lines = append(lines, s.Candidates[p.Candidate].words(p.Rule, p.Rule == s.Name)...)
+		lines = append(lines, s.Candidates[p.Candidate].words(s.Name, p.Rule)...)
 	}
 	if len(s.Proposed) == 1 && s.Proposed[0].Rule != s.Name {
-		lines = append(lines, "That half of the good answers go bad shows in no window that would not trip by "+
-			"chance too.")
+		lines = append(lines, "No rule notices that half of the good answers go bad and does not trip by chance too.")
 	}
 	return lines
 }
 
-// words tells why the candidate is proposed as a rule: for half of the good answers, or for all.
-func (c *Candidate) words(rule string, half bool) []string {
-	why := "the first to notice that all good answers go bad"
-	if half {
-		why = "the first to notice that half of the good answers go bad"
-	}
-	streaks := ""
-	if c.Streaks > 1.05 {
-		streaks = fmt.Sprintf(", and bad ones come in streaks (%.1f tell as much as one)", c.Streaks)
+// words tells why the candidate is proposed as a rule that watches for such outcomes: for half of the good answers, or
+// for all.
+func (c *Candidate) words(watched, rule string) []string {
+	why := "all good answers go bad"
+	if rule == watched {
+		why = "half of the good answers go bad"
 	}
 	lines := []string{
-		fmt.Sprintf("%s: %d of the last %d, %s.", rule, c.Matching, c.Last, why),
-		fmt.Sprintf("  The worst healthy window had %d. As far as the recording can tell, up to %s may be bad while "+
-			"all", c.Highest, percent(c.Upper)),
-		fmt.Sprintf("  is well%s: then by chance %s windows has %d.", streaks, rarely(c.Chance), c.Matching),
+		fmt.Sprintf("%s: opens when %d of the last %d are %s: the first to notice that %s.", rule, c.Matching, c.Last,
+			watched, why),
+		fmt.Sprintf("  At most %d of %d were in the recording, which is too short to rule out %s in the long run;",
+			c.Highest, c.Last, percent(c.Upper)),
+		fmt.Sprintf("  even then the chance that a window trips it is %s.", rarely(c.Chance)),
+	}
+	if c.Streaks > 1.05 {
+		lines = append(lines, fmt.Sprintf("  Bad ones come in streaks, of which %.1f tell as much as one by itself.",
+			c.Streaks))
 	}
 	switch t := c.Truth; {
 	case t == nil:
 	case t.Missed == t.Stretches:
-		lines = append(lines, fmt.Sprintf("  It finds none of the stretches known to be bad, %d.", t.Stretches))
+		lines = append(lines, fmt.Sprintf("  It finds none of the known bad stretches, of which there are %d.",
+			t.Stretches))
 	default:
-		lines = append(lines, fmt.Sprintf("  It finds %d of the stretches known to be bad, %d, within %d outcomes.",
+		lines = append(lines, fmt.Sprintf("  It finds %d of %d known bad stretches, within %d outcomes.",
 			t.Stretches-t.Missed, t.Stretches, t.Slowest))
 	}
 	return lines
@@ -210,7 +217,7 @@ func (s *Signal) table(b *strings.Builder) {
 	}
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	head := "last\tthreshold\tof them\thealthy worst\ttrips by chance\thalf go bad\tall go bad\t"
+	head := "last\tthreshold\tof them\tmost seen\ttrips by chance\thalf go bad\tall go bad\t"
 	if s.Candidates[0].Truth != nil {
 		head += "bad stretches\t"
 	}

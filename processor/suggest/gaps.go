@@ -1,0 +1,56 @@
+package suggest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// mostUnknown is how many kinds are kept that nobody knows by default: anybody may make some up.
+const mostUnknown = 20
+
+// Gaps tells what the proposal has no rule for, and why: a line for each route without a rule for failures or for
+// rejections, and one for each kind that counted for nothing.
+func (p *Proposal) Gaps() []string {
+	var lines []string
+	for i := range p.Groups {
+		lines = append(lines, p.Groups[i].gaps()...)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(p.Unknown)) {
+		lines = append(lines, fmt.Sprintf("kind %q, of %s outcomes, is none of the nine: it was taken for neutral; "+
+			"where it is a failure, declare it and give it a rule", kind, thousands(p.Unknown[kind])))
+	}
+	return lines
+}
+
+func (g *Group) gaps() []string {
+	var lines []string
+	for i := range g.Signals {
+		if s := &g.Signals[i]; len(s.Proposed) == 0 {
+			lines = append(lines, fmt.Sprintf("%s: no rule for %s: %s", oneLine(g.Name), s.Name, s.whyNone()))
+		}
+	}
+	if g.rules() == 0 {
+		lines = append(lines, oneLine(g.Name)+": no rule at all, and so no policy")
+	}
+	return lines
+}
+
+// whyNone tells why no rule is proposed.
+func (s *Signal) whyNone() string {
+	if len(s.Candidates) == 0 {
+		what := "good or failures"
+		if s.Kind != "" {
+			what = "good, failures or " + s.Name
+		}
+		return fmt.Sprintf("%s outcomes that are %s are too few; it takes %d of one circuit", thousands(s.Seen), what,
+			fewInPart)
+	}
+	what := s.Name
+	if s.Bad == 1 {
+		what = strings.TrimSuffix(what, "s")
+	}
+	return fmt.Sprintf("with %s %s in %s outcomes while all was well, a bad time cannot be told from chance; record "+
+		"more, or allow a greater --false-trips", thousands(s.Bad), what, thousands(s.Seen))
+}
