@@ -16,6 +16,9 @@ type Breaker interface {
 	Enter(ctx context.Context, circuit string) (Lease, error)
 	// State returns a circuit as it is now, and has no side effect.
 	State(circuit string) State
+	// Resume tells whether the admission of a stored lease still stands, and Lease returns it: see Lease.Ticket.
+	Resume(ctx context.Context, ticket string) error
+	Lease(ticket string) (Lease, error)
 	// Routes returns where to go while a circuit refuses, as the policies in force have it. Callers must not change it.
 	Routes() []schemas.Route
 	// Close sends what waits to be sent, and ends what runs. Leases are dead afterwards.

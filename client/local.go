@@ -129,13 +129,9 @@ func (g *LocalGate) claim(circuit string) (Lease, error) {
 	}
 	result := g.step(shard, at, processor.Input{Signal: &claim})
 	s, _ = shard.partition.State(circuit, at)
-	if result.Granted {
-		for _, l := range s.Leases {
-			if l.ID == claim.Lease {
-				right := &probe{id: l.ID, deadline: l.ExpiresAt}
-				return Lease{circuit: circuit, epoch: s.Epoch, sink: g, probe: right}, nil
-			}
-		}
+	if l := leaseOf(&s, claim.Lease); result.Granted && l != nil {
+		right := &probe{id: l.ID, deadline: l.ExpiresAt}
+		return Lease{circuit: circuit, epoch: s.Epoch, sink: g, probe: right}, nil
 	}
 	admission, retry := s.Admission(at, localRouter, g.calls.Add(1))
 	if admission == schemas.Admits {
@@ -154,9 +150,8 @@ func (g *LocalGate) State(circuit string) State {
 		return State{State: schemas.State{Circuit: circuit, Enforced: true}}
 	}
 	at := g.now()
-	s := State{State: r.At(at), Known: true}
-	s.RetryAfter = retryAfter(&s.State, at)
-	return s
+	s := r.At(at)
+	return State{State: s, Known: true, RetryAfter: retryAfter(&s, at)}
 }
 
 // Routes returns the routes of the policies in force.

@@ -126,6 +126,55 @@ func TestLocalForgets(t *testing.T) {
 	})
 }
 
+// TestLocalTickets stores admissions, as work that lasts does, and asks later whether they stand.
+func TestLocalTickets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newLocal(t, contract)
+		resume := func(ticket string) error { return g.Resume(t.Context(), ticket) }
+		lease := enter(t, g, gpt)
+		ticket := lease.Ticket()
+		if err := resume(ticket); err != nil {
+			t.Errorf("Resume on a closed circuit = %v, want nil", err)
+		}
+		trip(t, g, gpt)
+		if err := resume(ticket); !errors.Is(err, client.ErrRefused) || errors.Is(err, client.ErrExpired) {
+			t.Errorf("Resume on an open circuit = %v, want why it refuses", err)
+		}
+		time.Sleep(30 * time.Second)
+		probe := enter(t, g, gpt)
+		held := probe.Ticket()
+		if err := resume(held); err != nil {
+			t.Errorf("Resume of a live probe = %v, want nil", err)
+		}
+		time.Sleep(10 * time.Second)
+		var refused *client.RefusedError
+		if err := resume(held); !errors.Is(err, client.ErrExpired) || !errors.As(err, &refused) {
+			t.Errorf("Resume of a dead probe = %v, want ErrExpired, and a refusal", err)
+		}
+		probe = enter(t, g, gpt)
+		again, err := g.Lease(probe.Ticket())
+		if err != nil || again.Report(client.Outcome{Kind: client.Accepted}) != nil {
+			t.Fatalf("Lease = %v, want the probe's, to report on", err)
+		}
+		if err := resume(ticket); !errors.Is(err, client.ErrMovedOn) {
+			t.Errorf("Resume after the circuit opened and recovered = %v, want ErrMovedOn", err)
+		}
+		late, err := g.Lease(ticket)
+		for range 3 {
+			if err != nil || late.Report(client.Outcome{Kind: client.InvalidContract}) != nil || late.Epoch() != 0 {
+				t.Fatalf("Lease = %+v, %v, want that of the admission", late, err)
+			}
+			late, err = g.Lease(ticket)
+		}
+		if s := g.State(gpt); s.State.State != schemas.Closed || s.Epoch != 2 {
+			t.Errorf("late results moved the circuit to %v at epoch %d", s.State.State, s.Epoch)
+		}
+		if err := resume("nonsense"); !errors.Is(err, client.ErrTicket) {
+			t.Errorf("Resume(nonsense) = %v, want ErrTicket", err)
+		}
+	})
+}
+
 // TestLocalForgetsForAStrayRelease lets a probe's lease come back when the circuit has been idle for long.
 func TestLocalForgetsForAStrayRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

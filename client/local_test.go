@@ -210,6 +210,23 @@ func TestLocalOverrideEnds(t *testing.T) {
 	})
 }
 
+// TestPitfall36LocalOverride lets the time of an override run out that another has replaced.
+func TestPitfall36LocalOverride(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newLocal(t, contract)
+		for _, ttl := range []time.Duration{time.Minute, 0} {
+			if err := g.Override(gpt, schemas.ForceOpen, "ann", "drill", ttl); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(30 * time.Second)
+		}
+		time.Sleep(time.Hour)
+		if err := refusal(t, g, gpt); err.State != schemas.ForcedOpen || err.RetryAfter != 0 {
+			t.Errorf("after the first one's time it refuses as %+v, want forced open without an end", err)
+		}
+	})
+}
+
 // TestLocalRetryAfterWithoutSideEffect asks for the state while a probe is due: it claims nothing.
 func TestLocalRetryAfterWithoutSideEffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-func TestRefusedErrorSaysWhy(t *testing.T) {
+// TestPitfall42RefusedErrorSaysWhy wants the reason in words, whoever refuses.
+func TestPitfall42RefusedErrorSaysWhy(t *testing.T) {
 	cause := &schemas.Cause{
 		Rule: "provider-down", Type: "consecutive", Kind: client.TransportFailure, Observed: 5, Threshold: 5,
 		ByKind: map[string]int64{client.TransportFailure: 5},

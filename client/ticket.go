@@ -62,7 +62,7 @@ func readTicket(text string) (ticket, error) {
 
 // Resume tells whether the admission of a ticket still stands: nil says that the route was not lost meanwhile. Else the
 // error is a *RefusedError where the circuit refuses now, ErrMovedOn where it admits under another epoch, ErrExpired
-// where the lease of a probe is over, or ErrTicket. It waits until the gate is ready, and has no side effect.
+// too where the lease of a probe is over, or ErrTicket. It waits until the gate is ready, and has no side effect.
 func (g *Gate) Resume(ctx context.Context, text string) error {
 	t, err := readTicket(text)
 	if err != nil {
@@ -75,15 +75,35 @@ func (g *Gate) Resume(ctx context.Context, text string) error {
 	switch {
 	case s.Silent && g.config.OnSilence == RefuseAll:
 		return &RefusedError{Circuit: t.circuit, State: s.State.State, Silence: true}
-	case s.Silent && g.config.OnSilence == AllowAll, !s.Enforced:
+	case s.Silent && g.config.OnSilence == AllowAll:
 		return nil
-	case t.lease != "" && t.epoch == s.Epoch && leaseOf(&s.State, t.lease) != nil:
+	}
+	return t.stands(&s, time.Now())
+}
+
+// Resume tells whether the admission of a ticket still stands, as Gate.Resume does. Of tickets from another process it
+// knows nothing: their epochs are no longer those of this one.
+func (g *LocalGate) Resume(_ context.Context, text string) error {
+	t, err := readTicket(text)
+	if err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	s := g.State(t.circuit)
+	return t.stands(&s, g.now())
+}
+
+// stands tells why an admission does not stand any more, or nothing.
+func (t *ticket) stands(s *State, at time.Time) error {
+	if !s.Enforced || t.epoch == s.Epoch && leaseOf(&s.State, t.lease) != nil {
 		return nil
 	}
 	switch s.State.State {
 	case schemas.Open, schemas.HalfOpen, schemas.ForcedOpen:
 		why := refused(&s.State, time.Time{}, time.Time{})
 		why.RetryAfter = s.RetryAfter
+		if t.lease != "" && !at.Before(t.deadline) {
+			return fmt.Errorf("%w, and now %w", ErrExpired, why)
+		}
 		return why
 	}
 	if t.epoch != s.Epoch {
@@ -96,12 +116,18 @@ func (g *Gate) Resume(ctx context.Context, text string) error {
 // Lease returns the lease of a ticket as it was given, whatever has become of the circuit: so that a late result is
 // reported under the epoch that its call began in, and told apart where that is over. However often it is reported, in
 // this process or another, it is counted once. A lease whose time is over counts for nothing.
-func (g *Gate) Lease(text string) (Lease, error) {
+func (g *Gate) Lease(text string) (Lease, error) { return ticketed(g, text) }
+
+// Lease returns the lease of a ticket as it was given, as Gate.Lease does.
+func (g *LocalGate) Lease(text string) (Lease, error) { return ticketed(g, text) }
+
+// ticketed returns the lease of a ticket, that goes back to where it came from.
+func ticketed(to sink, text string) (Lease, error) {
 	t, err := readTicket(text)
 	if err != nil {
 		return Lease{}, err
 	}
-	l := Lease{circuit: t.circuit, epoch: t.epoch, sink: resumed{g, t.outcome}}
+	l := Lease{circuit: t.circuit, epoch: t.epoch, sink: resumed{to, t.outcome}}
 	if t.lease != "" {
 		l.probe = &probe{id: t.lease, deadline: t.deadline}
 	}
@@ -110,7 +136,7 @@ func (g *Gate) Lease(text string) (Lease, error) {
 
 // resumed is where the lease of a ticket goes back to.
 type resumed struct {
-	*Gate
+	sink
 	outcome string
 }
 
@@ -118,5 +144,5 @@ func (r resumed) report(l Lease, o Outcome) error {
 	if o.ID == "" {
 		o.ID = r.outcome
 	}
-	return r.Gate.report(l, o)
+	return r.sink.report(l, o)
 }
