@@ -56,8 +56,9 @@ stretch that was missed exceeds every delay.`,
 	b.recorded = addRecordedFlags(cmd)
 	asJSON := addJSONFlag(cmd)
 	for _, flag := range []string{"policy", "compare"} {
-		_ = cmd.MarkFlagFilename(flag, "yaml", "yml")
+		_ = cmd.RegisterFlagCompletionFunc(flag, completePolicies)
 	}
+	cmd.ValidArgsFunction = completeEndings(recordedEndings)
 	_ = cmd.MarkFlagFilename("truth", "csv")
 	_ = cmd.MarkFlagFilename("html", "html")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {

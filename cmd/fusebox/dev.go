@@ -58,7 +58,8 @@ With --demo simulated producers and routers work on a route whose answers go bad
 	flags.StringVar(&d.broker, "broker", defaultBroker,
 		"`address` at which Kafka clients join; without it another port where this one is taken")
 	flags.StringVar(&d.data, "data", "", "`directory` that keeps everything (default: a temporary one)")
-	flags.StringVar(&d.policy, "policy", "", "policy `file` (default: FUSEBOX_POLICY_FILE, or the built-in policy)")
+	flags.StringVar(&d.policy, "policy", "", "policy `file`, or builtin (default: FUSEBOX_POLICY_FILE, or builtin)")
+	_ = cmd.RegisterFlagCompletionFunc("policy", completePolicies)
 	flags.Int32Var(&d.partitions, "partitions", 0,
 		fmt.Sprintf("partitions of each new topic (default %d)", devPartitions))
 	flags.BoolVar(&d.demo, "demo", false, "simulate producers and routers on a route that goes bad and recovers")
