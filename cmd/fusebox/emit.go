@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -130,34 +129,19 @@ func openInputs(ctx context.Context, stdin io.Reader, files []string) (inputs, i
 	var opened inputs
 	var total int64
 	for _, name := range files {
-		file, err := os.Open(name)
+		file, size, err := openUntilDone(ctx, name)
 		if err != nil {
 			opened.close()
 			return nil, 0, usageErrorf("%w", err)
 		}
 		opened = append(opened, input{filepath.Base(name) + ": ", file})
-		stat, err := file.Stat()
-		if err != nil || !stat.Mode().IsRegular() || total < 0 {
+		if size < 0 || total < 0 {
 			total = -1
 			continue
 		}
-		total += stat.Size()
+		total += size
 	}
 	return opened, total, nil
-}
-
-// untilDone returns what r has, until the context ends: then reading ends with its cause. At that time the goroutine
-// that reads r may be blocked in it, waiting for somebody to type; it is left so, as nothing can take it out of there,
-// and ends with the process.
-func untilDone(ctx context.Context, r io.Reader) io.ReadCloser {
-	out, in := io.Pipe()
-	stop := context.AfterFunc(ctx, func() { in.CloseWithError(context.Cause(ctx)) })
-	go func() {
-		_, err := io.Copy(in, r)
-		in.CloseWithError(err)
-		stop()
-	}()
-	return out
 }
 
 func (in inputs) close() {

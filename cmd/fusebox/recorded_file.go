@@ -26,7 +26,7 @@ func (r *recorded) openFiles(ctx context.Context, stdin io.Reader, files []strin
 	}
 	var total int64
 	for i, name := range files {
-		s := &source{place: i, open: func() (sequence, error) { return r.openFile(name) }}
+		s := &source{place: i, open: func() (sequence, error) { return r.openFile(ctx, name) }}
 		if name == "-" {
 			total = -1
 			s.open = func() (sequence, error) { return newLines(r, "stdin", untilDone(ctx, stdin)) }
@@ -53,8 +53,8 @@ func (r *recorded) openFiles(ctx context.Context, stdin io.Reader, files []strin
 	return nil
 }
 
-func (r *recorded) openFile(name string) (sequence, error) {
-	file, err := os.Open(name)
+func (r *recorded) openFile(ctx context.Context, name string) (sequence, error) {
+	file, _, err := openUntilDone(ctx, name)
 	if err != nil {
 		return nil, unreadable("file", name, err)
 	}
@@ -66,7 +66,7 @@ func (r *recorded) openFile(name string) (sequence, error) {
 func firstTime(ctx context.Context, name string) time.Time {
 	var silent recorded
 	silent.out, silent.bar = io.Discard, newBar(io.Discard, "", -1, false)
-	s, err := silent.openFile(name)
+	s, err := silent.openFile(ctx, name)
 	if err != nil {
 		return time.Time{}
 	}
