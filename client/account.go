@@ -53,7 +53,15 @@ type account struct {
 	epoch    int64
 	counts   breaker.Counts // What a processor has counted that hears of this gate alone.
 	last     time.Time      // When something was noted last; the zero time before that.
+	doubt    doubt
 	sum      sum
+}
+
+// doubt is the newest outcome of a call that was admitted on an operator's word. While that holds, a processor counts
+// it and will forget it; once it is over, in the same epoch, it counts and stays, and the gate may not have heard yet.
+type doubt struct {
+	epoch int64
+	at    time.Time // The zero time where there was none.
 }
 
 // sum is what has been added up: nothing where it counts nothing.
@@ -154,6 +162,9 @@ func (a *account) room(at time.Time, record *schemas.Outcome) breaker.Room {
 	if a.mode == CombineAlways {
 		return breaker.AllRoom
 	}
+	if d := a.doubt; d.epoch == a.epoch && !d.at.IsZero() && at.Sub(d.at) <= a.policy.Longest+slack {
+		return breaker.Room{}
+	}
 	kind, _ := a.policies.Kind(record.Kind)
 	return a.policy.Room(&a.counts, at.Add(sumFor+slack), record, kind)
 }
@@ -174,6 +185,9 @@ func (a *account) put(
 	}
 	if a.sum.record.Count > 0 {
 		send = append(send, a.take(at))
+	}
+	if !l.plain && l.probe == nil {
+		a.doubt = doubt{l.epoch, at}
 	}
 	if l.plain && l.probe == nil && a.turn(at, l.epoch, policies) {
 		if a.begin(at, o, p) {
@@ -212,10 +226,17 @@ func (a *account) note(at time.Time, record *schemas.Outcome) {
 	a.policy.Add(&a.counts, at, t, &bare, kind, 0)
 }
 
-// idle tells whether nothing was noted for so long that a processor counts nothing of it any more.
+// idle tells whether nothing was reported for so long that a processor counts nothing of it any more.
 func (a *account) idle(at time.Time) bool {
-	if a.sum.record.Count > 0 || a.last.IsZero() {
-		return a.sum.record.Count == 0
+	if a.sum.record.Count > 0 {
+		return false
 	}
-	return at.Sub(a.last) > max(min(a.policy.Longest, a.policy.IdleAfter), sweepLedgers)+slack
+	last, limit := a.last, sweepLedgers
+	if a.doubt.at.After(last) {
+		last = a.doubt.at
+	}
+	if a.policy != nil {
+		limit = max(limit, min(a.policy.Longest, a.policy.IdleAfter))
+	}
+	return at.Sub(last) > limit+slack
 }

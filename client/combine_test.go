@@ -295,3 +295,22 @@ func TestManyReporters(t *testing.T) {
 		}
 	})
 }
+
+// TestDoubt reports what was admitted while an operator kept the circuit closed. Whether that still holds, and so
+// whether it stays counted, the reporter cannot know.
+func TestDoubt(t *testing.T) {
+	inRig(t, Config{}, func(r *rig) {
+		forced := plain("a", 2)
+		forced.plain = false
+		r.report(forced, 1, Outcome{Kind: Accepted})
+		r.report(plain("a", 2), 5, Outcome{Kind: Accepted})
+		r.wants("a", "accepted*1", "accepted*1", "accepted*1", "accepted*1", "accepted*1", "accepted*1")
+		time.Sleep(65 * time.Second)
+		r.report(plain("a", 2), 3, Outcome{Kind: Accepted})
+		r.report(plain("a", 2), 9, Outcome{Kind: Accepted})
+		r.Close()
+		if all, _ := r.arrived("a"); len(all) != 10 || all[9] != "accepted*9" {
+			t.Errorf("%s arrived, want a sum at the end", all)
+		}
+	})
+}
