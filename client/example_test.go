@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -104,6 +105,42 @@ func ExampleWrap() {
 	a, err := chat(context.Background(), "who insures whom?")
 	fmt.Println(a.text, err)
 	// Output: WHO INSURES WHOM? <nil>
+}
+
+// A stream is judged at its end. Whoever breaks off the range blames nobody.
+func ExampleGuardStream() {
+	gate := client.Local(nil)
+	defer gate.Close()
+	open := func(context.Context) (iter.Seq2[string, error], error) { // Such as a chat completion's parts.
+		return func(yield func(string, error) bool) {
+			for _, part := range []string{"The insurer ", "is Acme", "."} {
+				if !yield(part, nil) {
+					return
+				}
+			}
+		}, nil
+	}
+	citedAtLast := func(ctx context.Context, parts []string) (client.Outcome, error) {
+		return cited(ctx, answer{citations: strings.Count(strings.Join(parts, ""), "[")})
+	}
+	stream, err := client.GuardStream(
+		context.Background(), gate, "submission-extraction:gpt-primary:v4", open, citedAtLast)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer stream.Close()
+	for part, err := range stream.All() {
+		if err != nil {
+			fmt.Println()
+			fmt.Println(err)
+			return
+		}
+		fmt.Print(part)
+	}
+	// Output:
+	// The insurer is Acme.
+	// submission-extraction:gpt-primary:v4 gave no accepted answer: missing_evidence, no_citation
 }
 
 // The policies say where to go when a circuit refuses, or its answer is not accepted.

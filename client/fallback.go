@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -35,9 +36,9 @@ func Fallback[T any](
 	stages map[string]Stage[T], evaluate func(context.Context, T) (Outcome, error),
 ) (T, error) {
 	var none T
-	route := routeOf(b.Routes(), useCase)
-	if route == nil {
-		return none, fmt.Errorf("%w for use case %s", ErrNoRoute, useCase)
+	route, err := routeOf(b.Routes(), useCase)
+	if err != nil {
+		return none, err
 	}
 	failure := &FallbackError{UseCase: useCase, Otherwise: route.Otherwise}
 	for next := route.Chain; len(next) > 0; {
@@ -71,13 +72,19 @@ func Fallback[T any](
 	return none, failure
 }
 
-// routeOf returns the route of a use case, nil where there is none.
-func routeOf(routes []schemas.Route, useCase string) *schemas.Route {
-	i := slices.IndexFunc(routes, func(r schemas.Route) bool { return r.UseCase == useCase })
-	if i < 0 {
-		return nil
+// routeOf returns the route of a use case.
+func routeOf(routes []schemas.Route, useCase string) (*schemas.Route, error) {
+	var known []string
+	for i := range routes {
+		if routes[i].UseCase == useCase {
+			return &routes[i], nil
+		}
+		known = append(known, routes[i].UseCase)
 	}
-	return &routes[i]
+	if near := breaker.Nearest(useCase, known); near != "" {
+		return nil, fmt.Errorf("%w for use case %s; did you mean %s?", ErrNoRoute, useCase, near)
+	}
+	return nil, fmt.Errorf("%w for use case %s, and %d for others", ErrNoRoute, useCase, len(known))
 }
 
 // causeOf returns the kind by which a route goes on after an error of guarded, "" where no kind is to blame.

@@ -158,9 +158,14 @@ func TestFallbackError(t *testing.T) {
 		if !errors.Is(err, client.ErrNoStage) || !strings.Contains(err.Error(), "summary:gpt:v1") {
 			t.Errorf("Fallback = %v, want that the program has no call for summary:gpt:v1", err)
 		}
-		_, err = client.Fallback(t.Context(), g, "translation", stages, byText)
-		if !errors.Is(err, client.ErrNoRoute) || !strings.Contains(err.Error(), "translation") {
-			t.Errorf("Fallback = %v, want that there is no route for translation", err)
+		for useCase, want := range map[string]string{
+			"translation": "for use case translation, and 2 for others",
+			"extractoin":  "for use case extractoin; did you mean extraction?",
+		} {
+			_, err = client.Fallback(t.Context(), g, useCase, stages, byText)
+			if !errors.Is(err, client.ErrNoRoute) || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("Fallback = %v, want it to end with %q", err, want)
+			}
 		}
 	})
 }

@@ -36,8 +36,9 @@ type LocalGate struct {
 type localShard struct {
 	mu        sync.Mutex // Guards what follows, and the order of the circuits' records.
 	partition *processor.Partition
-	offset    int64     // Of the next input.
-	sweep     time.Time // When to look for idle circuits again.
+	outcome   schemas.Outcome // Of the step at hand: here it need not be allocated.
+	offset    int64           // Of the newest input.
+	sweep     time.Time       // When to look for idle circuits again.
 }
 
 // localRecord is the newest record of a circuit. It never changes.
@@ -222,7 +223,8 @@ func (g *LocalGate) report(l Lease, o Outcome) error {
 	shard := g.shard(l.circuit)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	if g.step(shard, g.now(), processor.Input{Outcome: &record}).Why == processor.OverLimit {
+	shard.outcome = record
+	if g.step(shard, g.now(), processor.Input{Outcome: &shard.outcome}).Why == processor.OverLimit {
 		return fmt.Errorf("circuit %s is not judged: %d are known, the most there may be", l.circuit, LocalCircuits)
 	}
 	return nil

@@ -252,4 +252,7 @@ func TestLocalEnterAllocatesNothing(t *testing.T) {
 	if n != 0 {
 		t.Errorf("Enter on a closed circuit allocates %v times, want 0", n)
 	}
+	if n := testing.AllocsPerRun(1000, func() { report(t, g, gpt, client.Accepted) }); n > 1 {
+		t.Errorf("Enter and Report allocate %v times, want at most 1", n)
+	}
 }
