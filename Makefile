@@ -24,7 +24,7 @@ ROOTS   ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tl
 RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && printf '\043include <stdlib.h>\nint main(void){return 0;}\n' | \
 	$$($(GO) env CC) -x c -o /dev/null - 2>/dev/null && echo -race)
 
-.PHONY: build demo test simulate chaos bench fuzz rootfs image clean
+.PHONY: build demo test dashboards simulate chaos bench fuzz rootfs image clean
 
 ## build: the binary, in bin/
 build:
@@ -40,6 +40,11 @@ test:
 	$(GO) build -buildvcs=false ./...
 	$(GO) test -tags $(TAGS) $(RACE) -timeout $(TIMEOUT) -skip '^TestSimulation$$' ./...
 	$(GO) test -tags $(TAGS) -timeout $(TIMEOUT) -run '^TestSimulation$$' ./processor/kafka
+	$(GO) -C deployments/grafana test -timeout $(TIMEOUT) ./...
+
+## dashboards: writes the Grafana dashboards anew, from the code beside them
+dashboards:
+	$(GO) -C deployments/grafana run .
 
 ## simulate: N seeds of the simulator, from SEED on
 simulate:

@@ -1,6 +1,7 @@
 package deployments_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -43,9 +44,9 @@ func matcher(name string) func(variable string) bool {
 	}
 }
 
-func load(t *testing.T, file string) *types.Project {
+func load(t *testing.T, file string, profiles ...string) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{file})
+	options, err := cli.NewProjectOptions([]string{file}, cli.WithProfiles(profiles))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +98,26 @@ func TestComposeRunsKafkaAndTwoProcessors(t *testing.T) {
 		}
 		if !run.ReadOnly || !slices.Equal(run.CapDrop, []string{"ALL"}) {
 			t.Errorf("%s: read only %v, drops %v, want true and ALL", name, run.ReadOnly, run.CapDrop)
+		}
+	}
+}
+
+// TestComposeWatches: the profile brings Prometheus and Grafana, and what they mount is there.
+func TestComposeWatches(t *testing.T) {
+	if _, always := load(t, "compose.yaml").Services["grafana"]; always {
+		t.Error("Grafana runs without the profile watch")
+	}
+	project := load(t, "compose.yaml", "watch")
+	for _, name := range []string{"prometheus", "grafana"} {
+		volumes := project.Services[name].Volumes
+		if len(volumes) == 0 {
+			t.Errorf("%s mounts nothing", name)
+		}
+		for _, v := range volumes {
+			if found, err := os.ReadDir(v.Source); err != nil || len(found) == 0 || !v.ReadOnly {
+				t.Errorf("%s mounts %s with %d files, read only: %t, %v; want files, and not to write",
+					name, v.Source, len(found), v.ReadOnly, err)
+			}
 		}
 	}
 }

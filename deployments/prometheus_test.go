@@ -50,7 +50,8 @@ func alerts(t *testing.T) (all []alert) {
 func TestPromtool(t *testing.T) {
 	kafkatest.Require(t, "prometheus")
 	for _, line := range []string{
-		"check rules recording.yaml alerts.yaml", "test rules tests.yaml", "test rules tests_hours.yaml",
+		"check rules recording.yaml alerts.yaml", "check config prometheus.yaml",
+		"test rules tests.yaml", "test rules tests_hours.yaml",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
