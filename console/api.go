@@ -46,6 +46,7 @@ func (c *Console) routes() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(description) // The client has gone where this fails.
 	})
+	c.registerPages(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusNotFound, r.Method+" "+r.URL.Path+" is not served; /openapi.json describes what is")
 	})

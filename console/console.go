@@ -11,9 +11,11 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/processor/kafka"
 )
 
@@ -40,9 +42,10 @@ type Console struct {
 	client   *kgo.Client // Outside any group: asks, and writes outcomes and signals.
 	view     *view
 	hub      *hub
-	followed map[int32]int64 // How far the transitions were followed. Of the goroutine that does.
-	readers  chan struct{}   // Taken by each reader of the stream.
-	searches chan struct{}   // Taken by each that reads the transitions topic.
+	followed map[int32]int64                  // How far the transitions were followed. Of the goroutine that does.
+	readers  chan struct{}                    // Taken by each reader of the stream.
+	searches chan struct{}                    // Taken by each that reads the transitions topic.
+	read     atomic.Pointer[breaker.Policies] // The policies in force, as last read.
 	handler  http.Handler
 }
 
