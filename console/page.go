@@ -54,7 +54,8 @@ type frame struct {
 
 func (c *Console) frame(page, title string) frame {
 	return frame{
-		Page: page, Title: title, Instance: c.config.Instance, Version: c.config.Version, Assets: assets, Now: time.Now(),
+		Page: page, Title: title, Instance: c.config.Instance, Version: c.config.Version, Assets: assets,
+		Now: time.Now(),
 	}
 }
 

@@ -25,6 +25,7 @@ type circuitView struct {
 	State            *schemas.State
 	Badge            badge
 	Since, Why, Next string
+	Born             time.Time
 	Routers          string
 	Trigger          string
 	Fallback         string
@@ -87,7 +88,7 @@ func (c *Console) circuitPage(w http.ResponseWriter, r *http.Request) {
 	}
 	v := circuitView{
 		frame: c.frame("circuit", name), overrideForm: overrideForm{c.config.AdminToken != "", name, "Say it"},
-		Circuit: name, State: &s, Badge: newBadge(&s), Why: sentence(s.Because()), Next: s.Next(now),
+		Circuit: name, Born: s.Born, State: &s, Badge: newBadge(&s), Why: sentence(s.Because()), Next: s.Next(now),
 		Routers: routersDo(&s, now), HistorySpan: "24 hours",
 	}
 	if !s.ChangedAt.IsZero() {
@@ -197,7 +198,7 @@ func (c *Console) explain(v *circuitView) {
 		v.Rules[i].Words = words[v.Rules[i].Name]
 	}
 	if route := schemas.RouteOf(published.Routes, v.Circuit); route != nil {
-		next := route.Next(v.Circuit, v.State.Cause)
+		next := route.Next(v.State)
 		if route.Otherwise != "" {
 			next = append(slices.Clone(next), route.Otherwise)
 		}
@@ -248,16 +249,20 @@ func (c *Console) past(ctx context.Context, v *circuitView) {
 }
 
 func newHappening(s *schemas.State) happening {
-	h := happening{At: s.ChangedAt, What: wordOf(s.Previous) + " to " + wordOf(s.State), Why: s.Because(), Epoch: s.Epoch}
+	h := happening{At: s.ChangedAt, Why: s.Because(), Epoch: s.Epoch}
+	h.What = wordOf(s.Previous) + " to " + wordOf(s.State)
 	switch {
 	case s.IsShadow:
 		h.What = "shadow " + s.Policy + ": would be " + wordOf(s.State)
-	case s.ChangedAt.IsZero():
+	case s.Sequence == 1:
 		h.At, h.What = s.Born, "first heard of"
 	case s.State == schemas.HalfOpen && len(s.Leases) > 0:
 		h.What, h.Why = "a probe is out", "by "+s.Leases[0].Holder
-	case s.State == s.Previous && s.Degraded != nil:
-		h.What = "degraded"
+	case s.Degraded != nil:
+		h.At, h.What = s.Degraded.At, "degraded"
+	}
+	if h.At.IsZero() {
+		h.At = s.Born
 	}
 	return h
 }

@@ -17,3 +17,22 @@ func (r *Route) Instead(kind string, rest []string) []string {
 	}
 	return rest
 }
+
+// RouteOf returns the route whose chain a circuit stands in, nil where there is none.
+func RouteOf(routes []Route, circuit string) *Route {
+	for i := range routes {
+		if slices.Contains(routes[i].Chain, circuit) {
+			return &routes[i]
+		}
+	}
+	return nil
+}
+
+// Next returns where routers go while a circuit of the route's chain refuses.
+func (r *Route) Next(s *State) []string {
+	rest := r.After(s.Circuit)
+	if s.Cause == nil {
+		return rest
+	}
+	return r.Instead(s.Cause.Kind, rest)
+}

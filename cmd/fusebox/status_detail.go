@@ -183,11 +183,11 @@ func (d *detail) cause(title string, c *schemas.Cause) {
 
 // fallback says where routers go while the circuit refuses.
 func (d *detail) fallback(s *schemas.State, routes []schemas.Route) {
-	route := routeOf(routes, s.Circuit)
+	route := schemas.RouteOf(routes, s.Circuit)
 	if route == nil {
 		return
 	}
-	steps := slices.Clone(fallbackOf(route, s))
+	steps := slices.Clone(route.Next(s))
 	if route.Otherwise != "" {
 		steps = append(steps, route.Otherwise)
 	}

@@ -134,9 +134,9 @@ func TestFallbackOf(t *testing.T) {
 		if tt.kind != "" {
 			s.Cause = &schemas.Cause{Kind: tt.kind}
 		}
-		got := fallbackOf(&route, &s)
+		got := route.Next(&s)
 		if len(got) != tt.want || len(got) > 0 && got[0] != tt.first {
-			t.Errorf("fallbackOf(%s, cause %q) = %q, want %d that begin with %q",
+			t.Errorf("Next(%s, cause %q) = %q, want %d that begin with %q",
 				tt.circuit, tt.kind, got, tt.want, tt.first)
 		}
 	}

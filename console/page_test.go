@@ -1,0 +1,300 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	browserlog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/console"
+	"github.com/fusebox-project/fusebox/internal/kafkatest"
+	"github.com/fusebox-project/fusebox/processor/kafka"
+)
+
+// hostile is a circuit's name that would do something if it were taken for markup.
+const hostile = `case:</script><script>alert(1)</script><b onmouseover="alert(2)">&amp;/v1`
+
+const pagePolicy = `version: 1
+defaults: {window: 1m, minimum_throughput: 4, break: {duration: 1s, jitter: 0}}
+policies:
+- name: quick
+  match: ["case:*"]
+  rules:
+  - {name: failure-ratio, type: ratio, threshold: 0.5}
+  - {name: invented, type: immediate, kinds: [contradictory_evidence]}
+  - {name: watch, type: count, kinds: [missing_evidence], threshold: 2, action: degrade}
+routes: [{use_case: case, chain: ["case:slow:v1", "case:other:v1"], otherwise: a person}]
+`
+
+// site is an instance with its console, served on the loopback interface.
+type site struct {
+	t   *testing.T
+	url string
+}
+
+// newSite starts one with circuits in every state.
+func newSite(t *testing.T) *site {
+	cluster := kafkatest.NewLoopback(t)
+	cluster.CreateTopics(t, "p.", 2)
+	policies, err := breaker.Read("p.yaml", []byte(pagePolicy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, topics := slog.New(slog.DiscardHandler), kafka.TopicsWithPrefix("p.")
+	loop, err := kafka.New(kafka.Config{
+		Group: "p", Instance: "a", Topics: topics, Client: cluster.Opts(), DataDir: t.TempDir(), Policies: policies,
+		Workers: 1, Logger: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := console.New(console.Config{
+		Client: cluster.Opts(), Topics: topics, Loop: loop, Instance: "a", Version: "1.2.3", AdminToken: "secret",
+		Loopback: true, Logger: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { c.Run(ctx) })
+	wg.Go(func() {
+		if err := loop.Run(ctx); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	server := httptest.NewServer(c.Handler())
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close(); cancel(); wg.Wait() })
+	s := &site{t, server.URL}
+	s.until("ready", func() bool { return s.status("/v1/circuits") == http.StatusOK && loop.Ready().Ready })
+	s.fill()
+	return s
+}
+
+// fill brings circuits into their states.
+func (s *site) fill() {
+	s.t.Helper()
+	var outcomes []string
+	add := func(circuit, kind string, n int) {
+		for range n {
+			outcomes = append(outcomes, fmt.Sprintf(
+				`{"circuit":%q,"kind":%q,"stage":"retrieval","reason_code":"<i>x</i>"}`, circuit, kind))
+		}
+	}
+	for i := range 70 {
+		add(fmt.Sprintf("case:route-%02d:v1", i), "accepted", 3)
+	}
+	add(hostile, "contradictory_evidence", 1)
+	add("case:slow:v1", "accepted", 2)
+	add("case:slow:v1", "transport_failure", 3)
+	add("case:watched:v1", "accepted", 9)
+	add("case:watched:v1", "missing_evidence", 3)
+	add("case:watched:v1", "policy_rejection", 3)
+	s.post("/v1/outcomes", "["+strings.Join(outcomes, ",")+"]")
+	s.post("/v1/circuits/case:held:v1/override",
+		`{"mode":"force_open","actor":"<b>ann</b>","reason":"<script>x</script>"}`)
+	s.post("/v1/circuits/case:off:v1/override", `{"mode":"disable","actor":"ann","reason":"test"}`)
+	s.until("all are known", func() bool {
+		return s.status("/v1/circuits/case:watched:v1") == http.StatusOK &&
+			s.status("/v1/circuits/case:route-69:v1") == http.StatusOK
+	})
+	time.Sleep(1500 * time.Millisecond) // The break of the slow one: a probe is due, and one is out.
+	s.post("/v1/circuits/case:slow:v1/claims", `{"holder":"router-<7>"}`)
+}
+
+func (s *site) until(what string, so func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !so(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+func (s *site) status(path string) int {
+	answer, err := http.Get(s.url + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
+func (s *site) post(path, body string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer secret")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode >= 300 {
+		s.t.Fatalf("POST %s = %s", path, answer.Status)
+	}
+}
+
+// said is what a browser had to say, and what it asked for.
+type said struct {
+	mu   sync.Mutex // Guards what follows, which the browser's goroutine fills.
+	all  []string
+	urls []string
+}
+
+func (s *said) listen(event any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		s.all = append(s.all, fmt.Sprintf("%+v", e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		s.all = append(s.all, fmt.Sprintf("console.%s", e.Type))
+	case *browserlog.EventEntryAdded:
+		s.all = append(s.all, e.Entry.Text)
+	case *network.EventRequestWillBeSent:
+		s.urls = append(s.urls, e.Request.URL)
+	}
+}
+
+// startBrowser returns a context of a browser that ends with the test.
+func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	browser := kafkatest.Chromium(t)
+	deadline, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox)
+	allocator, cancel := chromedp.NewExecAllocator(deadline, options...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // The tabs below are this browser's.
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// TestPages opens every page in a browser, as a phone and a desk have it, by day and by night: it fits, axe finds
+// nothing serious in it, names are text, and it wants nothing from elsewhere.
+func TestPages(t *testing.T) {
+	ctx := startBrowser(t)
+	s := newSite(t)
+	axe, err := os.ReadFile(filepath.Join("testdata", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"circuits": "/", "hostile": "/circuits/" + url.PathEscape(hostile), "slow": "/circuits/case:slow:v1",
+		"watched": "/circuits/case:watched:v1", "processors": "/processors", "policies": "/policies",
+	} {
+		for _, tt := range []struct {
+			width  int64
+			scheme string
+		}{{1280, "light"}, {390, "dark"}, {1280, "dark"}, {390, "light"}} {
+			if (name == "processors" || name == "policies") && tt.width == 1280 == (tt.scheme == "dark") {
+				continue // Two of the four will do.
+			}
+			t.Run(fmt.Sprintf("%s-%d-%s", name, tt.width, tt.scheme), func(t *testing.T) {
+				tab, cancel := chromedp.NewContext(ctx)
+				defer cancel()
+				s.open(t, tab, path, tt.width, tt.scheme)
+				s.inspect(t, tab, string(axe))
+				picture(t, tab, fmt.Sprintf("console-%s-%d-%s.png", name, tt.width, tt.scheme))
+			})
+		}
+	}
+}
+
+// open opens a page, and wants the browser to say nothing of it.
+func (s *site) open(t *testing.T, ctx context.Context, path string, width int64, scheme string) {
+	t.Helper()
+	var heard said
+	if err := chromedp.Listen(ctx, heard.listen); err != nil {
+		t.Fatal(err)
+	}
+	night := func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		})
+		return err
+	}
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Func(night),
+		chromedp.Navigate(s.url+path)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		heard.mu.Lock()
+		defer heard.mu.Unlock()
+		if len(heard.all) > 0 {
+			t.Errorf("the browser says %q, want nothing", heard.all)
+		}
+		for _, asked := range heard.urls {
+			if !strings.HasPrefix(asked, s.url+"/") && !strings.HasPrefix(asked, "data:") {
+				t.Errorf("the page asks for %s, want nothing but from %s", asked, s.url)
+			}
+		}
+	})
+}
+
+// inspect looks at the page that is open.
+func (s *site) inspect(t *testing.T, ctx context.Context, axe string) {
+	t.Helper()
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](axe+"; 0")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		expression string
+		want       any
+	}{
+		{`document.scrollingElement.scrollWidth <= innerWidth`, true},
+		{`document.querySelectorAll("script").length`, 1.0},
+		{`document.querySelectorAll("main b[onmouseover], main i, main script").length`, 0.0},
+		{`document.querySelectorAll("h1").length`, 1.0},
+	} {
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[any](tt.expression))
+		if err != nil || got != tt.want {
+			t.Errorf("%s = %v, %v, want %v", tt.expression, got, err, tt.want)
+		}
+	}
+	const serious = `axe.run().then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical")
+		.map((v) => v.id + ": " + v.nodes.map((n) => n.html + " " + n.failureSummary).join("; ")).join("\n"))`
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](serious, awaitPromise))
+	if err != nil || found != "" {
+		t.Errorf("axe finds %s, %v; want nothing serious", found, err)
+	}
+}
+
+func awaitPromise(p *runtime.EvaluateParams) { p.AwaitPromise = new(true) }
+
+// picture keeps what the page looks like, where somebody wants to see it.
+func picture(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	dir := os.Getenv("FUSEBOX_TEST_PICTURES")
+	if dir == "" {
+		return
+	}
+	shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, name), shot, 0o600)); err != nil {
+		t.Error(err)
+	}
+}
