@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fusebox-project/fusebox/client"
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // demoRouter simulates a program that asks its gate before each call, judges the answers, and reports what they were.
@@ -55,12 +56,12 @@ func (r *demoRouter) call(ctx context.Context, now time.Time) {
 
 // demoFallback returns where a call goes while the primary refuses, "" where there is nothing.
 func demoFallback(gate *client.Gate) string {
-	route := routeOf(gate.Routes(), demoPrimary)
+	route := schemas.RouteOf(gate.Routes(), demoPrimary)
 	if route == nil {
 		return ""
 	}
 	state := gate.State(demoPrimary)
-	if next := fallbackOf(route, &state.State); len(next) > 0 {
+	if next := route.Next(&state.State); len(next) > 0 {
 		return next[0]
 	}
 	return ""
