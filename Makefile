@@ -24,7 +24,7 @@ ROOTS   ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tl
 RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && printf '\043include <stdlib.h>\nint main(void){return 0;}\n' | \
 	$$($(GO) env CC) -x c -o /dev/null - 2>/dev/null && echo -race)
 
-.PHONY: build demo test dashboards simulate chaos bench fuzz rootfs image clean
+.PHONY: build demo test dashboards simulate chaos bench bench-peers fuzz rootfs image clean
 
 ## build: the binary, in bin/
 build:
@@ -60,6 +60,10 @@ chaos:
 ## bench: all benchmarks
 bench:
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+## bench-peers: what a call costs, beside circuit breakers that live in one process, on one core and on two
+bench-peers:
+	cd bench && $(GO) test -run '^$$' -bench . -cpu 1,2 -timeout 20m .
 
 ## fuzz: FUZZTIME on each fuzz target
 fuzz:
