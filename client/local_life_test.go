@@ -140,6 +140,11 @@ func TestLocalTickets(t *testing.T) {
 		if err := resume(ticket); !errors.Is(err, client.ErrRefused) || errors.Is(err, client.ErrExpired) {
 			t.Errorf("Resume on an open circuit = %v, want why it refuses", err)
 		}
+		g.Reload(policies(t, strings.Replace(contract, "name: contract", "name: contract, enforce: false", 1)))
+		if err := resume(ticket); err != nil {
+			t.Errorf("Resume under a policy that is not enforced = %v, want nil", err)
+		}
+		g.Reload(policies(t, contract))
 		time.Sleep(30 * time.Second)
 		probe := enter(t, g, gpt)
 		held := probe.Ticket()

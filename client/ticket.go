@@ -94,7 +94,7 @@ func (g *LocalGate) Resume(_ context.Context, text string) error {
 
 // stands tells why an admission does not stand any more, or nothing.
 func (t *ticket) stands(s *State, at time.Time) error {
-	if !s.Enforced || t.epoch == s.Epoch && leaseOf(&s.State, t.lease) != nil {
+	if !s.Enforced || leaseOf(&s.State, t.lease) != nil {
 		return nil
 	}
 	switch s.State.State {
