@@ -211,6 +211,20 @@ func TestCheckByTheChangelog(t *testing.T) {
 	}
 }
 
+// TestCheckBesideARepeat has a claim that changed nothing but the circuit's offsets, handled behind a repeat of a forward
+// that was dropped and is younger. By their times the claim came first; but what is dropped makes no value.
+func TestCheckBesideARepeat(t *testing.T) {
+	w := newWriter(t)
+	w.outcome(0, schemas.Accepted, "1")
+	w.commit()
+	w.misrouted(2*time.Millisecond, schemas.Accepted, "2", 2)
+	w.claim(time.Millisecond, "L")
+	w.commit()
+	if want, err := oracle.Check(&w.Log); err != nil || want.Dropped != 1 {
+		t.Errorf("Check = %v with %v dropped, want nil with one", err, want.Dropped)
+	}
+}
+
 func TestCheckFindsFaults(t *testing.T) {
 	tests := []struct {
 		name string

@@ -138,14 +138,37 @@ func (r *Replay) outcomeNext(c *Cut, outcomes, signals int) bool {
 }
 
 // made tells whether the last of so many records of an input made the cut: the one that the cut names, or one of the
-// circuit that it is of.
+// circuit that it is of, save one that is dropped: no value tells of that.
 func (r *Replay) made(c *Cut, q *queue, n int, next int64) bool {
 	if c.Circuit == "" {
 		return c.Trigger.Topic == q.topic && c.Trigger.Offset+1 == next
 	}
 	last := q.records[n-1]
 	circuit, err := read(&last, q == &r.signals, &processor.Input{})
-	return err == nil && circuit == c.Circuit && last.Offset+1 == next
+	return err == nil && circuit == c.Circuit && last.Offset+1 == next && !r.drops(q, n)
+}
+
+// drops tells whether the last of so many records of an input will be dropped at its turn.
+func (r *Replay) drops(q *queue, n int) bool {
+	last := &q.records[n-1]
+	from, forwarded := r.site.forward(last)
+	if !forwarded {
+		return false
+	}
+	if from.Group != r.site.Group {
+		return true
+	}
+	if !r.site.knows(&from, q.topic) {
+		return false
+	}
+	highest, any := r.origins[origin{q.topic, from.Partition}]
+	for i := range q.records[:n-1] {
+		f, forwarded := r.site.forward(&q.records[i])
+		if forwarded && f.Partition == from.Partition && f.Group == r.site.Group && r.site.knows(&f, q.topic) {
+			highest, any = max(highest, f.Offset), true
+		}
+	}
+	return any && from.Offset <= highest
 }
 
 // handle tells what becomes of a record.
