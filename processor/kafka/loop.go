@@ -88,6 +88,9 @@ func (l *Loop) Run(ctx context.Context) (err error) {
 	l.cluster, err = connect(ctx, c.Topics, c.Group, l.client(c.Group+"-"+c.Instance), func(err error) {
 		l.log.Warn("brokers do not answer, and are asked again", "err", err)
 	})
+	if ctx.Err() != nil && err != nil {
+		return nil // It was told to stop before it had begun.
+	}
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,22 @@ func TestStartsWhileBrokersAreAway(t *testing.T) {
 	})
 }
 
+// TestStopsBeforeItHasBegun stops a process that brokers have not answered yet: that is no fault.
+func TestStopsBeforeItHasBegun(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		w.fake.ControlKey(int16(kmsg.Metadata), func(kmsg.Request) (kmsg.Response, error, bool) {
+			w.fake.KeepControl()
+			return nil, errors.New("away"), true
+		})
+		r := w.start(nil, nil)
+		time.Sleep(3 * time.Second)
+		r.stop()
+		if err := w.wait(r); err != nil {
+			t.Errorf("Run = %v after it was told to stop, want nil", err)
+		}
+	})
+}
+
 // TestKilledInTransaction ends a process in the middle of a transaction: the next one of its name does not wait until
 // the broker gives the transaction up, which it would have to before it could read the changelog.
 func TestKilledInTransaction(t *testing.T) {
