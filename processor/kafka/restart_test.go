@@ -5,14 +5,17 @@ package kafka
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
+	"github.com/fusebox-project/fusebox/state"
 )
 
 // TestStartsWhileBrokersAreAway cuts every connection that asks for the topics, for a minute: a process that starts
@@ -50,6 +53,64 @@ func TestStopsBeforeItHasBegun(t *testing.T) {
 		if err := w.wait(r); err != nil {
 			t.Errorf("Run = %v after it was told to stop, want nil", err)
 		}
+	})
+}
+
+// TestRestoreWhileOthersCommit restores a partition in a process that is stopped between two of its questions, and has
+// lost the partition meanwhile without having heard of it: what it then reads is newer than the offsets that it has,
+// and no reason to call for a repair.
+func TestRestoreWhileOthersCommit(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		owner := w.start(nil, nil)
+		w.produceAll(0, 5, waves)
+		w.caughtUp()
+		idle, err := New(Config{
+			Group: group, Instance: "b", Topics: topics, Client: w.Opts(), DataDir: t.TempDir(), Policies: w.policies,
+			Workers: 1, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		})
+		if err != nil {
+			t.Fatalf("New: %v", err)
+		}
+		if idle.cluster, err = connect(t.Context(), topics, group, w.Opts(), func(error) {}); err != nil {
+			t.Fatalf("connect: %v", err)
+		}
+		defer idle.cluster.client.Close()
+		if idle.store, err = state.Open(t.TempDir(), state.Identity{}, state.Options{}); err != nil {
+			t.Fatalf("Open: %v", err)
+		}
+		defer idle.store.Close()
+		idle.tombstonesKept = time.Hour
+
+		asked, goOn := make(chan struct{}), make(chan struct{})
+		w.fake.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
+			if r.(*kmsg.ListOffsetsRequest).Topics[0].Topic != topics.Changelog {
+				w.fake.KeepControl()
+				return nil, nil, false
+			}
+			w.fake.DropControl()
+			w.fake.SleepControl(func() {
+				close(asked)
+				<-goOn
+			})
+			return nil, nil, false
+		})
+		type answer struct {
+			restored
+			err error
+		}
+		done := make(chan answer, 1)
+		go func() {
+			r, err := idle.restore(t.Context(), newPair(0, topics, idle.metrics))
+			done <- answer{r, err}
+		}()
+		<-asked
+		w.produceAll(1, 5, waves)
+		w.caughtUp()
+		close(goOn)
+		if got := <-done; got.err != nil || got.base.Outcomes.Next != 10 {
+			t.Errorf("restore = %v, goes on at outcome %d; want nil and 10", got.err, got.base.Outcomes.Next)
+		}
+		w.end(owner)
 	})
 }
 

@@ -40,14 +40,32 @@ func (l *Loop) restore(ctx context.Context, p *pair) (r restored, err error) {
 			l.claims.release(p)
 		}
 	}()
-	all, err := again(ctx, l.unstable(p.id), func() (map[int32]committed, error) { return l.cluster.offsets(ctx) })
-	if err != nil {
+	group, err := l.committed(ctx, p.id)
+	for err == nil {
+		if r, err = l.restoreTo(ctx, p.id, group); !errors.Is(err, errDiffer) {
+			break
+		}
+		// Where others have committed since, what was read is newer than those offsets, and no reason to alarm anybody.
+		before, differ := group, err
+		if group, err = l.committed(ctx, p.id); err == nil && group == before {
+			err = differ
+		}
+	}
+	return r, err
+}
+
+// committed returns the group's offsets of a partition, once no transaction is open that could change them.
+func (l *Loop) committed(ctx context.Context, partition int32) (committed, error) {
+	all, err := again(ctx, l.unstable(partition), func() (map[int32]committed, error) { return l.cluster.offsets(ctx) })
+	return all[partition], err
+}
+
+// restoreTo makes what a pair begins with, where the group has committed these offsets.
+func (l *Loop) restoreTo(ctx context.Context, partition int32, group committed) (r restored, err error) {
+	if err := l.readChangelog(ctx, partition); err != nil {
 		return r, err
 	}
-	if err := l.readChangelog(ctx, p.id); err != nil {
-		return r, err
-	}
-	at, found, err := l.store.Position(p.id)
+	at, found, err := l.store.Position(partition)
 	if err != nil {
 		return r, fmt.Errorf("restore: %w", err)
 	}
@@ -57,12 +75,11 @@ func (l *Loop) restore(ctx context.Context, p *pair) (r restored, err error) {
 			return r, err
 		}
 	}
-	group := all[p.id]
 	r.stamp = group.stamp
-	if err := l.agree(ctx, p.id, &r.base, found && len(at.Progress) > 0, group); err != nil {
+	if err := l.agree(ctx, partition, &r.base, found && len(at.Progress) > 0, group); err != nil {
 		return r, err
 	}
-	return r, l.fillCore(ctx, p.id, &r)
+	return r, l.fillCore(ctx, partition, &r)
 }
 
 // trouble says in the report what keeps the restore of a partition.
