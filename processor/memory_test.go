@@ -2,6 +2,7 @@ package processor_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -44,6 +45,28 @@ func TestEvict(t *testing.T) {
 	r.Evict(0)
 	if r.Len() != 0 || r.Touched() != 0 {
 		t.Errorf("Evict(0) left %d", r.Len())
+	}
+}
+
+// TestReloadOrder takes away the policy of open circuits: in which order they came into memory makes no difference to
+// what is published.
+func TestReloadOrder(t *testing.T) {
+	for _, names := range [][]string{{"a", "b", "c"}, {"c", "a", "b"}} {
+		r := newRig(t, brief)
+		for _, name := range names {
+			r.do(0, processor.Input{Signal: &schemas.Signal{
+				Type: schemas.Override, Circuit: name, Mode: schemas.ForceOpen, Actor: "ana", Reason: "drill",
+				TTL: time.Second,
+			}})
+		}
+		r.Advance(t0.Add(time.Minute))
+		var got []string
+		for _, state := range r.Reload(read(t, brief), schemas.Inputs{}) {
+			got = append(got, state.Circuit)
+		}
+		if want := []string{"a", "b", "c"}; !slices.Equal(got, want) {
+			t.Errorf("Reload publishes %v where %v came into memory, want %v", got, names, want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package processor
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -9,8 +10,8 @@ import (
 )
 
 // Reload puts other policies in force, at the partition's clock. Circuits that are open or half-open under a policy
-// that is off, or under none, are closed; the records that say so are returned. Those that are not in memory are not
-// looked at: see NeedsReload.
+// that is off, or under none, are closed; the records that say so are returned by the circuits' names, as a replay
+// cannot know which came into memory first. Those that are not in memory are not looked at: see NeedsReload.
 func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []schemas.State {
 	var states []schemas.State
 	next := Regime{p.newest().Number + 1, policies}
@@ -19,6 +20,7 @@ func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []
 			states = append(states, p.reload(s.name, next, inputs)...)
 		}
 	}
+	slices.SortStableFunc(states, func(a, b schemas.State) int { return strings.Compare(a.Circuit, b.Circuit) })
 	p.policies = policies
 	p.regimes = append(slices.Clone(p.regimes[max(0, len(p.regimes)+1-RegimesKept):]), next)
 	return states
