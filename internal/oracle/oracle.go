@@ -23,6 +23,10 @@ type Log struct {
 	Outcomes, Signals                []*kgo.Record
 	Transitions, States, DeadLetters []*kgo.Record
 
+	// Lost are records of the inputs that were deleted before their partition had handled them. They are not among the
+	// inputs. One that was to be forwarded may have been.
+	Lost []*kgo.Record
+
 	// Changelog is compared where it is set. What stands in it also tells how the inputs were interleaved.
 	Changelog []*kgo.Record
 

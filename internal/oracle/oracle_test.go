@@ -211,8 +211,8 @@ func TestCheckByTheChangelog(t *testing.T) {
 	}
 }
 
-// TestCheckBesideARepeat has a claim that changed nothing but the circuit's offsets, handled behind a repeat of a forward
-// that was dropped and is younger. By their times the claim came first; but what is dropped makes no value.
+// TestCheckBesideARepeat has a claim that changed nothing but the circuit's offsets, handled behind a repeat of a
+// forward that was dropped and is younger. By their times the claim came first; but what is dropped makes no value.
 func TestCheckBesideARepeat(t *testing.T) {
 	w := newWriter(t)
 	w.outcome(0, schemas.Accepted, "1")

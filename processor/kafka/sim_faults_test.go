@@ -47,6 +47,9 @@ var faults = map[string]func(*simulation, event){
 	"clock off":                        (*simulation).clockOff,
 	"disk full":                        (*simulation).diskFull,
 	"operator's word":                  (*simulation).operator,
+	"policies reloaded":                (*simulation).reloaded,
+	"offsets of the group expired":     (*simulation).expired,
+	"records deleted unhandled":        (*simulation).deletedUnhandled,
 }
 
 var classes = slices.Sorted(maps.Keys(faults))
@@ -59,7 +62,8 @@ const effectTwice = "instance stopped as there seemed to be two"
 // effects are what else must have happened in a long enough run.
 var effects = func() []string {
 	all := []string{
-		"store old", "store lost", "store damaged", "metrics compared", "metrics of circuits compared", effectRecreated,
+		"store old", "store lost", "store damaged", "store ahead", effectSideBySide, effectRanOut, effectShadow,
+		"metrics compared", "metrics of circuits compared", effectRecreated,
 	}
 	for _, point := range points {
 		all = append(all, "crash "+point, "frozen "+point)

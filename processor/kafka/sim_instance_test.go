@@ -7,17 +7,20 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/fusebox-project/fusebox/breaker"
 )
 
 // instance is a place where processes live, one after the other, under one name.
 type instance struct {
-	s       *simulation
-	name    string
-	workers int
-	skew    time.Duration // What its clock is ahead.
-	copies  []string      // Of its store, older ones first.
-	lives   int
-	life    *life // Nil while nobody lives here.
+	s        *simulation
+	name     string
+	workers  int
+	policies *breaker.Policies // Of this life by now, and of the next one.
+	skew     time.Duration     // What its clock is ahead.
+	copies   []string          // Of its store, older ones first.
+	lives    int
+	life     *life // Nil while nobody lives here.
 
 	mu    sync.Mutex
 	full  string // What stands where the store looks for room, if its disk is full.
@@ -28,7 +31,9 @@ type instance struct {
 }
 
 func newInstance(s *simulation, n, workers int) *instance {
-	return &instance{s: s, name: string(rune('a' + n)), workers: workers, dir: s.newDir()}
+	return &instance{
+		s: s, name: string(rune('a' + n)), workers: workers, dir: s.newDir(), policies: s.policies,
+	}
 }
 
 // kill ends a life. The next one begins after a while, with the files as they are now, or what the event makes of them.
@@ -82,7 +87,21 @@ func (i *instance) note(err error) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.again = time.Now().Add(time.Second)
+	if soon := time.Now().Add(time.Second); i.again.Before(soon) {
+		i.again = soon
+	}
+}
+
+// rests ends a life in peace, if there is one, and lets none begin before a moment.
+func (i *instance) rests(until time.Time) {
+	i.heal()
+	i.mu.Lock()
+	i.again = until
+	i.mu.Unlock()
+	if i.life != nil {
+		i.life.stopped = true
+		i.life.process.stop()
+	}
 }
 
 // heal ends what is wrong with the instance.

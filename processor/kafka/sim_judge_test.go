@@ -5,23 +5,18 @@ package kafka
 import (
 	"bytes"
 	"cmp"
-	"encoding/base64"
-	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/internal/oracle"
 	"github.com/fusebox-project/fusebox/processor"
 	"github.com/fusebox-project/fusebox/schemas"
-	"github.com/fusebox-project/fusebox/state"
 )
 
 // judge compares what there is with what must be.
@@ -31,6 +26,10 @@ func (s *simulation) judge() {
 	}
 	l := s.published()
 	l.Outcomes, l.Signals = s.whole(topics.Outcomes, l.Outcomes), s.whole(topics.Signals, l.Signals)
+	for _, text := range simPolicies {
+		l.Policies = append(l.Policies, policies(s.t, text))
+	}
+	l.Lost = slices.Collect(maps.Values(s.lost))
 	if !s.hung.IsZero() {
 		l.Backlog = time.Minute // Signals do not wait for what nobody can read.
 	}
@@ -45,6 +44,8 @@ func (s *simulation) judge() {
 	s.judgeAltered(l)
 	s.judgeAcknowledged(want)
 	s.judgeLeases(l.Transitions)
+	s.judgeLog()
+	s.noteEffects(l.Transitions)
 	s.judgeProgress(l.Changelog)
 	for _, i := range s.instances {
 		s.judgeStore(i, l)
@@ -87,6 +88,7 @@ func (s *simulation) whole(topic string, left []*kgo.Record) []*kgo.Record {
 			left = append(left, r)
 		}
 	}
+	left = slices.DeleteFunc(left, func(r *kgo.Record) bool { return s.lost[placeOf(r)] != nil })
 	order := func(a, b *kgo.Record) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
 	}
@@ -105,8 +107,23 @@ func (s *simulation) judgeAcknowledged(want *oracle.Expected) {
 			total++
 		}
 	}
+	for place := range s.lost {
+		if place.Topic == topics.Outcomes {
+			total++
+		}
+	}
 	if total < s.acked {
-		s.t.Errorf("%d outcomes were acknowledged, and %d handled or set aside", s.acked, total)
+		s.t.Errorf("%d outcomes were acknowledged, and %d handled, set aside or deleted", s.acked, total)
+	}
+}
+
+// judgeLog looks whether a partition was refused as its changelog and the group's offsets differ, or as an input has
+// lost what was handled. Nothing that is played is a reason for that: it is a restore that looked too early.
+func (s *simulation) judgeLog() {
+	for line := range strings.Lines(s.log.String()) {
+		if strings.Contains(line, errDiffer.Error()) || strings.Contains(line, errLost.Error()) {
+			s.t.Errorf("a partition was refused: %s", line)
+		}
 	}
 }
 
@@ -157,14 +174,7 @@ func (s *simulation) judgeProgress(changelog []*kgo.Record) {
 
 // judgeStore looks whether what an instance has on disk is what the changelog says up to its position.
 func (s *simulation) judgeStore(i *instance, l *oracle.Log) {
-	found, err := kadm.NewClient(s.Client(s.t)).Metadata(s.t.Context(), topics.Changelog)
-	if err != nil {
-		s.t.Fatalf("look at the changelog: %v", err)
-	}
-	id := found.Topics[topics.Changelog].ID
-	store, err := state.Open(filepath.Clean(i.dir), state.Identity{
-		ClusterID: found.Cluster, TopicID: base64.RawURLEncoding.EncodeToString(id[:]),
-	}, state.Options{MemTableBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler)})
+	store, err := s.openStore(i.dir)
 	if err != nil {
 		s.t.Errorf("open the store of %s: %v", i.name, err)
 		return
@@ -172,8 +182,8 @@ func (s *simulation) judgeStore(i *instance, l *oracle.Log) {
 	defer store.Close()
 	for id := range s.partitions {
 		at, known, err := store.Position(id)
-		if err != nil || !known {
-			continue
+		if err != nil || !known || at.Offset >= beyond {
+			continue // It has not been used since it was set there.
 		}
 		want, behind := s.upTo(l.Changelog, id, at.Offset)
 		if behind {

@@ -40,6 +40,7 @@ func (i *instance) begin() *life {
 	l := &life{of: i, line: i.s.fake.Line()}
 	l.process = i.s.world.start(func(c *Config) {
 		c.Instance, c.DataDir, c.Workers, c.MaxResident = i.name, i.dir, i.workers, i.s.plan.resident
+		c.Policies = i.policies
 		c.Client = append(l.line.Opts(), kgo.ProducerBatchCompression(kgo.NoCompression())) // See isForward.
 		c.Store.MemTableBytes = 1 << 20
 		c.Logger = slog.New(slog.NewTextHandler(&i.s.log, nil)).With("in", fmt.Sprint(i.name, i.lives))

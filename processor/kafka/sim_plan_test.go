@@ -70,7 +70,7 @@ var points = []string{
 }
 
 // stores are what an instance can find when it starts again.
-var stores = []string{"kept", "kept", "old", "lost", "damaged"}
+var stores = []string{"kept", "kept", "old", "lost", "damaged", "ahead"}
 
 // drawPlan draws the plan of a seed. Most are small, so that many can be played.
 func drawPlan(seed uint64) plan {
@@ -106,9 +106,14 @@ func drawPlan(seed uint64) plan {
 	return p
 }
 
+// drawEvent draws an event. Some come before anything has happened: there is more to go wrong in a first transaction.
 func drawEvent(rng *rand.Rand, p plan) event {
+	at := time.Duration(rng.Int64N(int64(p.length))).Truncate(time.Millisecond)
+	if rng.IntN(6) == 0 {
+		at = 0
+	}
 	return event{
-		at:       time.Duration(rng.Int64N(int64(p.length))).Truncate(time.Millisecond),
+		at:       at,
 		class:    choose(rng, weighted),
 		instance: rng.IntN(len(p.workers)),
 		point:    choose(rng, points),
@@ -145,6 +150,14 @@ policies:
   rules:
   - {name: lately, type: ratio, threshold: 0.4, last: 7}
   - {name: watch, type: count, kinds: [missing_evidence], threshold: 5, action: degrade}
+`,
+	`version: 1
+defaults: {window: 10s, minimum_throughput: 4, break: {duration: 2s, max: 5s}, half_open: {lease: 2s}}
+policies:
+- {name: off, match: ["case:route-0:*"], enabled: false, rules: [{name: failure-ratio, type: ratio, threshold: 0.5}]}
+- {name: heard, match: ["case:route-1:*"], enforce: false, rules: [{name: row, type: consecutive, threshold: 2}]}
+- {name: most, match: ["case:*"], rules: [{name: failure-ratio, type: ratio, threshold: 0.7}]}
+- {name: beside, shadows: most, rules: [{name: row, type: consecutive, threshold: 2}]}
 `,
 }
 

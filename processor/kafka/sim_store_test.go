@@ -3,11 +3,16 @@
 package kafka
 
 import (
+	"bytes"
+	"encoding/base64"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing/synctest"
+
+	"github.com/fusebox-project/fusebox/state"
 )
 
 // prepare makes the store what the next life is to find.
@@ -21,12 +26,67 @@ func (i *instance) prepare() {
 	case "lost":
 		i.dir = i.s.newDir()
 		i.s.took("store lost")
+	case "ahead":
+		if i.s.ahead(i.dir) {
+			i.s.took("store ahead")
+		}
 	case "damaged":
 		if i.s.damage(i.dir, i.pick) {
 			i.s.took("store damaged")
 		}
 	}
 	i.store = ""
+}
+
+// beyond is how far: nobody fills that up meanwhile. By its offset alone a store of another past could not be told.
+const beyond = 1_000_000
+
+// ahead makes a store one of a changelog that has lost its end since, as where a broker that was behind was made its
+// leader: it stands beyond the end, and knows a circuit of which nothing is left. It tells whether there was a store.
+func (s *simulation) ahead(dir string) (done bool) {
+	ends, err := s.admin.ListEndOffsets(s.t.Context(), topics.Changelog)
+	if err != nil || ends.Error() != nil {
+		return false
+	}
+	store, err := s.openStore(dir)
+	if err != nil {
+		s.t.Errorf("open a store: %v", err)
+		return false
+	}
+	defer store.Close()
+	for id := range s.partitions {
+		at, known, err := store.Position(id)
+		if err != nil || !known {
+			continue
+		}
+		end, _ := ends.Lookup(topics.Changelog, id)
+		at.Offset = end.Offset + beyond
+		var lost []state.Change
+		err = store.Each(id, func(circuit string, value []byte) error {
+			if isCircuit(circuit) {
+				lost = []state.Change{{Circuit: ghost, Value: bytes.Clone(value)}}
+			}
+			return nil
+		})
+		if err != nil {
+			s.t.Errorf("read a store: %v", err)
+		}
+		store.Save(id, lost, at)
+		done = done || len(lost) > 0
+	}
+	return done
+}
+
+// openStore opens a store that no process uses.
+func (s *simulation) openStore(dir string) (*state.Store, error) {
+	found, err := s.admin.Metadata(s.t.Context(), topics.Changelog)
+	if err != nil {
+		return nil, err
+	}
+	id := found.Topics[topics.Changelog].ID
+	return state.Open(filepath.Clean(dir), state.Identity{
+		ClusterID: found.Cluster, TopicID: base64.RawURLEncoding.EncodeToString(id[:]),
+	}, state.Options{MemTableBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // copyOf copies a directory as it is while nothing moves.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/internal/oracle"
 )
 
 // simulation is a plan at play.
@@ -22,8 +24,10 @@ type simulation struct {
 	still     chan struct{} // Holds one token: whoever has it may wait until nothing moves.
 	mends     []func()      // What ends the faults that are still under way.
 
-	lives    []*life            // All that ever began.
-	kept     []*kgo.Record      // Of the inputs, before they were deleted.
+	lives    []*life                      // All that ever began.
+	kept     []*kgo.Record                // Of the inputs, before they were deleted.
+	lost     map[oracle.Place]*kgo.Record // Of the inputs, deleted before they were handled.
+	round    joinRound
 	compacts bool               // The changelog was compacted.
 	hung     time.Time          // Up to when a transaction of somebody is open.
 	counted  map[string]float64 // Outcomes by result, as metrics have them.
@@ -37,7 +41,7 @@ type simulation struct {
 func newSimulation(w *world, p plan, tally *tally) *simulation {
 	s := &simulation{
 		world: w, plan: p, tally: tally, began: time.Now(), admin: kadm.NewClient(w.Client(w.t)),
-		still: make(chan struct{}, 1),
+		still: make(chan struct{}, 1), lost: map[oracle.Place]*kgo.Record{},
 	}
 	s.still <- struct{}{}
 	s.eyes = newEyes(w)
@@ -127,6 +131,7 @@ func (s *simulation) heal() {
 
 func (s *simulation) awaitHealed() {
 	for begin := time.Now(); !s.healed(); time.Sleep(250 * time.Millisecond) {
+		s.unstick()
 		if time.Since(begin) < patience {
 			continue
 		}
