@@ -20,6 +20,8 @@ type Stats struct {
 	Leases      int64 // Granted to this gate.
 	GivenBack   int64 // Leases of them that no call came for.
 	SignalsLost int64 // Claims and releases that could not be sent.
+
+	Reports ReporterStats // What has become of the outcomes.
 }
 
 // meter is what Stats is made of.
@@ -37,7 +39,7 @@ func (g *Gate) Stats() Stats {
 		Ready: g.isReady(), Circuits: t.circuits.Size(),
 		Silences: c.silences.Load(), Records: c.records.Load(), Unreadable: c.unreadable.Load(),
 		Refused: c.refused.Load(), Claims: c.claims.Load(), Leases: c.leases.Load(), GivenBack: c.givenBack.Load(),
-		SignalsLost: c.signalsLost.Load(),
+		SignalsLost: c.signalsLost.Load(), Reports: g.reporter.Stats(),
 	}
 	for _, p := range *t.partitions.Load() {
 		if p.silent.Load() {

@@ -6,20 +6,27 @@ import (
 	"testing"
 )
 
-// TestGoSample wants every line of Go on the page for routers among the examples of the package, which compile.
+// TestGoSample wants every line of Go with the package client among its examples, which compile.
 func TestGoSample(t *testing.T) {
 	examples := make(map[string]bool)
-	for line := range strings.Lines(read(t, "../client/example_gate_test.go")) {
-		examples[strings.TrimSpace(line)] = true
+	for _, file := range []string{"../client/example_gate_test.go", "../client/example_reporter_test.go"} {
+		for line := range strings.Lines(read(t, file)) {
+			examples[strings.TrimSpace(line)] = true
+		}
 	}
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "routers.md"), -1)
-	if len(blocks) == 0 {
-		t.Fatal("routers.md has no Go code")
-	}
-	for _, block := range blocks {
-		for line := range strings.Lines(block[1]) {
-			if !examples[strings.TrimSpace(line)] {
-				t.Errorf("routers.md: %q is in no example of package client", strings.TrimSpace(line))
+	for _, page := range []string{"routers.md", "producers.md"} {
+		blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, page), -1)
+		if len(blocks) == 0 {
+			t.Fatalf("%s has no Go code", page)
+		}
+		for _, block := range blocks {
+			if strings.HasPrefix(block[1], "package main") {
+				continue // A program without the client.
+			}
+			for line := range strings.Lines(block[1]) {
+				if !examples[strings.TrimSpace(line)] {
+					t.Errorf("%s: %q is in no example of package client", page, strings.TrimSpace(line))
+				}
 			}
 		}
 	}
