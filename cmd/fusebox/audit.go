@@ -55,16 +55,9 @@ audited, as no circuit matches or the stretch is empty, it says so, with status 
 
 func (r *auditRequest) run(cmd *cobra.Command) error {
 	now := time.Now()
-	since, err := timeOf("since", r.since, now)
+	since, until, err := spanOf(r.since, r.until, now)
 	if err != nil {
 		return err
-	}
-	until, err := timeOf("until", r.until, now)
-	if err != nil {
-		return err
-	}
-	if !until.IsZero() && !since.Before(until) {
-		return usageErrorf("--until %s: want a time after --since", r.until)
 	}
 	c, err := loadToolConfig()
 	if err != nil {

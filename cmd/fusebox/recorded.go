@@ -51,6 +51,20 @@ func timeOf(flag, value string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
+// spanOf reads what --since and --until say, the zero time of nothing.
+func spanOf(since, until string, now time.Time) (from, to time.Time, err error) {
+	if from, err = timeOf("since", since, now); err != nil {
+		return from, to, err
+	}
+	if to, err = timeOf("until", until, now); err != nil {
+		return from, to, err
+	}
+	if !to.IsZero() && !from.Before(to) {
+		return from, to, usageErrorf("--until %s: want a time after --since", until)
+	}
+	return from, to, nil
+}
+
 // sequence is outcomes in the order of a log.
 type sequence interface {
 	// next reads the next outcome, whose strings hold until the next call. After the last one it returns io.EOF.

@@ -21,12 +21,7 @@ const (
 
 // openTopic makes every partition of the outcomes topic a source, up to the last committed record.
 func (r *recorded) openTopic(ctx context.Context, f *recordedFlags) error {
-	now := time.Now()
-	since, err := timeOf("since", f.since, now)
-	if err != nil {
-		return err
-	}
-	until, err := timeOf("until", f.until, now)
+	since, until, err := spanOf(f.since, f.until, time.Now())
 	if err != nil {
 		return err
 	}
