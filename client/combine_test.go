@@ -121,6 +121,7 @@ func TestAddedUpFor100ms(t *testing.T) {
 		}
 		r.report(l, 1, Outcome{Kind: Accepted, TraceID: "t"})
 		time.Sleep(sumFor)
+		synctest.Wait() // The sum goes at this very time.
 		if _, all := r.arrived("a"); len(all) != 5 || all[4].TraceID != "t" {
 			t.Errorf("a sum of one is %+v, want it as it was reported", all[4])
 		}
