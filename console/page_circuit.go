@@ -28,6 +28,7 @@ type circuitView struct {
 	Born             time.Time
 	Routers          string
 	Trigger          string
+	AtTrip           string // What the cause counted, by kind.
 	Fallback         string
 
 	Live  live
@@ -88,7 +89,7 @@ func (c *Console) circuitPage(w http.ResponseWriter, r *http.Request) {
 	}
 	v := circuitView{
 		frame: c.frame("circuit", name), overrideForm: overrideForm{c.config.AdminToken != "", name, "Say it"},
-		Circuit: name, Born: s.Born, State: &s, Badge: newBadge(&s), Why: sentence(s.Because()), Next: s.Next(now),
+		Circuit: name, Born: s.Born, State: &s, Badge: newBadge(&s), Why: s.Because(), Next: s.Next(now),
 		Routers: routersDo(&s, now), HistorySpan: "24 hours",
 	}
 	if !s.ChangedAt.IsZero() {
@@ -100,12 +101,25 @@ func (c *Console) circuitPage(w http.ResponseWriter, r *http.Request) {
 		v.Trigger = "a change of the policies"
 	}
 	if s.Cause != nil {
-		v.Evidence = s.Cause.Evidence
+		v.Evidence, v.AtTrip = s.Cause.Evidence, atTrip(s.Cause)
 	}
 	v.windows(c.look(r.Context(), name))
 	c.explain(&v)
 	c.past(r.Context(), &v)
 	c.render(w, http.StatusOK, "circuit", v)
+}
+
+// atTrip says what a cause counted.
+func atTrip(c *schemas.Cause) string {
+	var parts []string
+	for _, kind := range c.Kinds() {
+		parts = append(parts, fmt.Sprintf("%d %s", c.ByKind[kind], kind))
+	}
+	words := strings.Join(parts, ", ")
+	if c.BySuccess {
+		words += "; the outcome that tripped it was a success"
+	}
+	return words
 }
 
 // routersDo says what routers do with calls now.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 const (
@@ -21,6 +22,7 @@ type confirmView struct {
 	Names          []named
 	More           int
 	Form           []field // Of the question; none where nothing is asked.
+	Actor          string
 }
 
 // named is a circuit and what it is now.
@@ -83,6 +85,8 @@ func (w *Word) fault() string {
 	switch {
 	case w.Actor == "" || len(w.Actor) > 200:
 		return "Say who says so, in 1 to 200 bytes."
+	case !isMode(w.Mode):
+		return "Say what the circuit is to be."
 	case w.Reason == "" || len(w.Reason) > 256:
 		return "Say why, in 1 to 256 bytes."
 	}
@@ -90,6 +94,11 @@ func (w *Word) fault() string {
 		return sentence(err.Error())
 	}
 	return ""
+}
+
+func isMode(name string) bool {
+	_, known := schemas.ModeOf(name)
+	return known
 }
 
 // meant returns the circuits that a name or a glob means. A name that is known means that circuit alone.
@@ -103,9 +112,9 @@ func (c *Console) meant(match string) ([]string, error) {
 func (c *Console) question(said *Word, match string, names []string) confirmView {
 	v := confirmView{
 		frame: c.frame("circuits", "Override"), Heading: fmt.Sprintf("%s %d circuits?", said.Mode, len(names)),
-		Words: fmt.Sprintf("%s means these. %s says: %s", match, said.Actor, said.Reason),
+		Words: fmt.Sprintf("%s means these. %s says: %s", match, said.Actor, said.Reason), Actor: said.Actor,
 		Form: []field{
-			{"match", match}, {"mode", said.Mode}, {"ttl", said.TTL}, {"actor", said.Actor}, {"reason", said.Reason},
+			{"match", match}, {"mode", said.Mode}, {"ttl", said.TTL}, {"reason", said.Reason},
 		},
 	}
 	v.name(c, names)
