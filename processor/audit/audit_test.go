@@ -206,3 +206,14 @@ func TestAuditOfAShadow(t *testing.T) {
 	want(t, r.audit(r.since(from), first), "2 same, 0 differ; shadow: 4 of 0 circuits; unchanged: 1 of 0 circuits")
 	want(t, r.audit(r.whole(), 0), fmt.Sprintf("%d same, 0 differ", len(r.published)))
 }
+
+// TestAuditOfAShadowOfOneMoment begins within the millisecond in which a circuit was born: what its shadow counted
+// before that nobody knows, though all that is published of it would be the same.
+func TestAuditOfAShadowOfOneMoment(t *testing.T) {
+	r := newRig(t, strict+`- {name: sooner, shadows: strict, rules: [{name: row, type: consecutive, threshold: 3}]}`)
+	r.outcomesOf(0, "a", bad)
+	from, first := r.at, len(r.published)
+	r.outcomesOf(0, "a", schemas.EvaluatorError)
+	r.outcomesOf(10*sec, "a", bad, bad)
+	want(t, r.audit(r.since(from), first), "0 same, 0 differ; shadow: 2 of 0 circuits; unchanged: 1 of 0 circuits")
+}

@@ -124,8 +124,14 @@ func (a *Audit) adopt(p *published) bool {
 	if !a.known || !a.room(p.Circuit) || !now || ended || !whole {
 		return false
 	}
-	a.core.Adopt(&p.State)
 	t := a.track(p.Circuit)
+	if s := p.Shadow; s != nil && !t.ever && s.Since.Equal(p.Born) && s.Epoch == 0 && s.Trips == 0 {
+		// A shadow that never moved says the same in the core where the range begins in the millisecond of its birth,
+		// and may have counted before. It is to be heard of, so the core must not have one.
+		a.core.Drop(p.Circuit)
+		t.ids = 0
+	}
+	a.core.Adopt(&p.State)
 	t.born, t.clamped, t.suspect, t.repeats = false, false, false, false
 	t.from = p.Inputs
 	t.recovers = p.Attempt == 0 || breaker.Recovers(&p.State)
