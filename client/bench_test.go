@@ -65,6 +65,7 @@ func filled(tb testing.TB, circuits int) *client.Gate {
 }
 
 func BenchmarkEnter(b *testing.B) {
+	ctx := b.Context()
 	for _, size := range []struct{ circuits, hot int }{{1_000, 1_000}, {100_000, 1_000}} {
 		g := filled(b, size.circuits)
 		rng := rand.New(rand.NewPCG(1, 1))
@@ -75,7 +76,7 @@ func BenchmarkEnter(b *testing.B) {
 		b.Run(fmt.Sprintf("%d/%d", size.circuits, size.hot), func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if _, err := g.Enter(b.Context(), hot[i%len(hot)]); err != nil {
+				if _, err := g.Enter(ctx, hot[i%len(hot)]); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -84,7 +85,7 @@ func BenchmarkEnter(b *testing.B) {
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
 				for i := rand.IntN(size.hot); pb.Next(); i++ {
-					if _, err := g.Enter(b.Context(), hot[i%len(hot)]); err != nil {
+					if _, err := g.Enter(ctx, hot[i%len(hot)]); err != nil {
 						b.Fatal(err)
 					}
 				}
