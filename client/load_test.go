@@ -31,7 +31,7 @@ func TestEnterWhileStatesChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	const circuits, changes = 50, 400
+	const circuits, changes = 50, 200
 	var done atomic.Bool
 	var callers sync.WaitGroup
 	for c := range 2 {

@@ -112,18 +112,18 @@ func (t *table) forget(circuit string) *slot {
 	return s
 }
 
-// set replaces what is known. A call that begins once it has returned goes by the new state.
+// set replaces what is known. A call that begins once it has returned goes by the new state, and so does one that
+// begins once anybody has seen the new state: the word of the old one goes first.
 func (s *slot) set(state *schemas.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.word.Store(mustLook)
 	s.state.Store(state)
 	switch {
 	case state == nil:
 		s.word.Store(unknown)
 	case state.AdmitsAlways():
 		s.word.Store(wordOf(state))
-	default:
-		s.word.Store(mustLook)
 	}
 }
 
