@@ -61,6 +61,37 @@ func TestPolicyPage(t *testing.T) {
 	}
 }
 
+// shellWord is a word of a command line, in quotes or not.
+var shellWord = regexp.MustCompile(`"[^"]*"|\S+`)
+
+// TestRunbookCommands wants that commands of ours in docs/runbook.md exist, with these flags and as many arguments.
+func TestRunbookCommands(t *testing.T) {
+	page, err := os.ReadFile("../../docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`(?m)^(?:.*\| )?fusebox ([^#|\n]+)`).FindAllStringSubmatch(string(page), -1)
+	if len(lines) < 24 {
+		t.Errorf("runbook.md has %d commands, want one or more for each alert", len(lines))
+	}
+	for _, line := range lines {
+		var words []string
+		for _, word := range shellWord.FindAllString(line[1], -1) {
+			words = append(words, strings.Trim(word, `"`))
+		}
+		cmd, args, err := newRoot().Find(words)
+		if err == nil {
+			err = cmd.ParseFlags(args)
+		}
+		if err == nil {
+			err = cmd.ValidateArgs(cmd.Flags().Args())
+		}
+		if err != nil {
+			t.Errorf("fusebox %s: %v", line[1], err)
+		}
+	}
+}
+
 // paste runs commands and returns what they print. That a check found something is a failure to the shell alone.
 func paste(t *testing.T, dir, commands string) string {
 	t.Helper()

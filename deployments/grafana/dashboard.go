@@ -49,13 +49,20 @@ func (d dashboard) build() (sdk.Dashboard, error) {
 	for _, v := range d.variables() {
 		b.WithVariable(v)
 	}
+	id := uint32(0)
 	for _, r := range d.rows {
-		b.WithRow(sdk.NewRowBuilder(r.title))
+		id++
+		b.WithRow(sdk.NewRowBuilder(r.title).Id(id))
 		for _, p := range r.panels {
-			b.WithPanel(p.builder())
+			id++
+			b.WithPanel(p.builder(id))
 		}
 	}
-	return b.Build()
+	built, err := b.Build()
+	for i := range built.Links {
+		built.Links[i].Placement = nil // At the top, where they are seen, and not in a menu.
+	}
+	return built, err
 }
 
 func link(title, url, tooltip string) *sdk.DashboardLinkBuilder {

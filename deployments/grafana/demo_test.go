@@ -47,6 +47,7 @@ func TestDemo(t *testing.T) {
 		checkNames(t, e, served, recorded)
 	}
 	checkTable(t, served)
+	checkPage(t, served)
 	server.checkHealth(t)
 }
 

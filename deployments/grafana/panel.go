@@ -67,23 +67,25 @@ var (
 )
 
 // builder makes the panel.
-func (p panel) builder() cog.Builder[sdk.Panel] {
+func (p panel) builder(id uint32) cog.Builder[sdk.Panel] {
 	switch p.kind {
 	case number:
-		return fill(stat.NewPanelBuilder(), p).Height(4).
+		return fill(stat.NewPanelBuilder(), p).Id(id).Height(4).Orientation(common.VizOrientationAuto).
 			GraphMode(common.BigValueGraphModeArea).
 			ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})).
 			Thresholds(p.thresholds()).
 			ColorScheme(sdk.NewFieldColorBuilder().Mode(sdk.FieldColorModeIdThresholds))
 	case timeline:
-		return fill(statetimeline.NewPanelBuilder(), p).Height(8).
+		return fill(statetimeline.NewPanelBuilder(), p).Id(id).Height(8).
+			Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeSingle).
+				Sort(common.SortOrderNone)).
 			ShowValue(common.VisibilityModeNever).RowHeight(0.8).MergeValues(true).
 			Mappings([]sdk.ValueMapping{{ValueMap: p.mapping()}})
 	case stacked:
-		return p.colored(plot(p).FillOpacity(40).
+		return p.colored(plot(p).Id(id).FillOpacity(40).
 			Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal)))
 	default:
-		return p.colored(plot(p).FillOpacity(5))
+		return p.colored(plot(p).Id(id).FillOpacity(5))
 	}
 }
 

@@ -59,9 +59,29 @@ func (s series) addHistogram(name string, own map[string]string, h *dto.Histogra
 
 var (
 	tableRow   = regexp.MustCompile("(?m)^\\| (`fusebox_[^|]+) \\|([^|]*)\\|$")
+	pageRow    = regexp.MustCompile("(?m)^\\| (`fusebox_[^|]+) \\|([^|]*)\\|[^|]*\\|$")
 	metricName = regexp.MustCompile("`(fusebox_[a-z_]+|_[a-z_]+)(?:\\{(\\w+)\\})?`")
 	brackets   = regexp.MustCompile(`\([^)]*\)`)
 )
+
+// checkPage wants of each metric in the table of operations.md the labels that stand there.
+func checkPage(t *testing.T, served series) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := pageRow.FindAllStringSubmatch(string(text), -1)
+	if len(rows) < 30 {
+		t.Errorf("operations.md has %d rows of metrics, want 30 or more", len(rows))
+	}
+	for _, row := range rows {
+		labels := strings.Fields(strings.ReplaceAll(row[2], ",", " "))
+		for _, name := range metricName.FindAllStringSubmatch(row[1], -1) {
+			checkLabels(t, served, name[1], labels)
+		}
+	}
+}
 
 // checkTable wants what INTERFACES.md promises of metrics, with these labels and no others.
 func checkTable(t *testing.T, served series) {
@@ -103,11 +123,11 @@ func checkLabels(t *testing.T, served series, name string, want []string) {
 		name = "fusebox_partition" + name
 	}
 	if len(served[name]) == 0 {
-		t.Errorf("nobody serves %s, which INTERFACES.md has", name)
+		t.Errorf("nobody serves %s, which is documented", name)
 		return
 	}
 	slices.Sort(want)
 	if got := slices.Sorted(maps.Keys(served[name][0])); len(want) > 0 && !slices.Equal(got, want) {
-		t.Errorf("%s has the labels %v, want %v as in INTERFACES.md", name, got, want)
+		t.Errorf("%s has the labels %v, want %v as documented", name, got, want)
 	}
 }
