@@ -59,6 +59,7 @@ func TestNewerRecordsAlone(t *testing.T) {
 }
 
 // TestOpenKnowsAll opens a gate on topics that end in different ways: it is open when it knows all, and not before.
+// Pitfall 8: the last records may be aborted ones and a marker.
 func TestOpenKnowsAll(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, w *world){
 		"records": func(*testing.T, *world) {},

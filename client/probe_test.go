@@ -94,7 +94,7 @@ func TestOneClaimAtATime(t *testing.T) {
 }
 
 // TestClaimsAreSpread lets a hundred routers wait for the same probe: their claims do not come in one instant, and so
-// most of them see that another was faster.
+// most of them see that another was faster. Pitfall 34: not every router probes at the same instant.
 func TestClaimsAreSpread(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		w.process()
@@ -235,7 +235,8 @@ policies:
 	})
 }
 
-// TestProberDies leaves a lease unreported. It costs one lease time, and no more.
+// TestProberDies leaves a lease unreported. It costs one lease time, and no more. Pitfall 23: a lost probe wedges
+// nothing.
 func TestProberDies(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		w.process()

@@ -53,7 +53,7 @@ func TestResume(t *testing.T) {
 }
 
 // TestLateResult reports results of calls that began before the circuit opened and recovered: they are told apart. The
-// two of one ticket are one.
+// two of one ticket are one. Pitfall 25: late results move nothing.
 func TestLateResult(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		w.process()
