@@ -35,7 +35,12 @@ var alterations = map[string]func(*schemas.State){
 }
 
 // inputs moves the offset behind the record that made this one. How far the other topic was then, nothing else tells.
+// Of a record that a switch of policies made nothing tells either, so that one is numbered anew.
 func inputs(s *schemas.State) {
+	if s.Trigger.Topic == "" {
+		s.Sequence++
+		return
+	}
 	if s.Inputs.Outcomes == s.Trigger.Offset+1 {
 		s.Inputs.Outcomes += 1 + s.Inputs.Outcomes/2
 	}

@@ -2,7 +2,11 @@
 
 package kafka
 
-import "time"
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+)
 
 // joinRound is a round in which the members of the group join.
 type joinRound struct {
@@ -11,6 +15,25 @@ type joinRound struct {
 }
 
 const effectStuck = "join round that kfake never ended"
+
+// changelogStable tells whether no transaction is open in a compacted topic.
+func (s *simulation) changelogStable() bool {
+	ctx := s.t.Context()
+	ends, err := s.admin.ListEndOffsets(ctx, topics.Changelog, topics.State)
+	if err != nil || ends.Error() != nil {
+		return false
+	}
+	stable, err := s.admin.ListCommittedOffsets(ctx, topics.Changelog, topics.State)
+	if err != nil || stable.Error() != nil {
+		return false
+	}
+	same := true
+	ends.Each(func(end kadm.ListedOffset) {
+		at, _ := stable.Lookup(end.Topic, end.Partition)
+		same = same && at.Offset >= end.Offset
+	})
+	return same
+}
 
 // unstick empties the group where kfake does not end a join round. A broker ends one at the latest when the rebalance
 // timeout is over, whatever its members do, so this hides no fault of theirs. In kfake it may go on for ever: a member
