@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	bodyMost = 1 << 20 // Bytes of a request.
-
 	apiScheme   = "api" // By which token the description knows it.
 	adminScheme = "admin"
+
+	challenge = `Bearer realm="fusebox"`
 )
 
 // routes returns all that is served.
@@ -34,6 +34,7 @@ func (c *Console) routes() http.Handler {
 	}
 	api := humago.New(mux, config)
 	api.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { c.authorize(api, ctx, next) })
+	api.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { c.receive(api, ctx, next) })
 	c.registerCircuits(api)
 	c.registerHistory(api)
 	c.registerStream(api)
@@ -41,16 +42,18 @@ func (c *Console) routes() http.Handler {
 	c.registerClaims(api)
 	c.registerOverrides(api)
 	c.registerProcessors(api)
+	c.registerLevel(api)
 	description := describe(api.OpenAPI())
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(description) // The client has gone where this fails.
 	})
 	c.registerPages(mux)
+	c.registerProfiles(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusNotFound, r.Method+" "+r.URL.Path+" is not served; /openapi.json describes what is")
 	})
-	return c.guard(mux)
+	return c.metrics.measured(c.guard(mux))
 }
 
 // guard is in front of everything: it bounds bodies, and keeps web pages of others from speaking for whoever looks at
@@ -95,7 +98,7 @@ func (c *Console) authorize(api huma.API, ctx huma.Context, next func(huma.Conte
 			continue
 		}
 		if status == http.StatusUnauthorized {
-			ctx.SetHeader("WWW-Authenticate", `Bearer realm="fusebox"`)
+			ctx.SetHeader("WWW-Authenticate", challenge)
 		}
 		_ = huma.WriteErr(api, ctx, status, why) // The client has gone where this fails.
 		return
@@ -133,6 +136,9 @@ func checkToken(authorization, token, name string) (int, string) {
 
 // problem answers with an error as everything here does.
 func problem(w http.ResponseWriter, status int, detail string) {
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", challenge)
+	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})

@@ -46,11 +46,11 @@ type circuitOutput struct {
 }
 
 func (c *Console) registerCircuits(api huma.API) {
-	huma.Register(api, huma.Operation{
+	register(api, huma.Operation{
 		OperationID: "list-circuits", Method: http.MethodGet, Path: "/v1/circuits",
 		Summary: "The circuits and their states", Errors: []int{http.StatusServiceUnavailable},
 	}, c.listCircuits)
-	huma.Register(api, huma.Operation{
+	register(api, huma.Operation{
 		OperationID: "get-circuit", Method: http.MethodGet, Path: "/v1/circuits/{name}",
 		Summary: "One circuit, with what its windows hold where this instance works on it",
 		Errors:  []int{http.StatusNotFound, http.StatusServiceUnavailable},

@@ -38,12 +38,11 @@ type grant struct {
 type grantOutput struct{ Body grant }
 
 func (c *Console) registerClaims(api huma.API) {
-	huma.Register(api, huma.Operation{
+	register(api, huma.Operation{
 		OperationID: "claim-probe", Method: http.MethodPost, Path: "/v1/circuits/{name}/claims",
-		Summary:      "Ask for a probe, and wait for its lease",
-		Security:     []map[string][]string{{apiScheme: {}}},
-		MaxBodyBytes: bodyMost,
-		Errors:       []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
+		Summary:  "Ask for a probe, and wait for its lease",
+		Security: []map[string][]string{{apiScheme: {}}},
+		Errors:   []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, c.claim)
 }
 
@@ -66,11 +65,11 @@ func (c *Console) claim(ctx context.Context, in *claimInput) (*grantOutput, erro
 		Type: schemas.Claim, Circuit: in.Name, Holder: in.Body.Holder, Lease: in.Body.Lease,
 		Epoch: s.Epoch, HasEpoch: true,
 	}
-	written, err := c.signal(ctx, &claim)
+	written, err := c.signals(ctx, []schemas.Signal{claim})
 	if err != nil {
-		return nil, huma.Error503ServiceUnavailable(err.Error())
+		return nil, unreached(err)
 	}
-	s, err = c.await(ctx, written, in.Name, claimWithin)
+	s, err = c.await(ctx, written[0], in.Name, claimWithin)
 	for _, l := range s.Leases {
 		if l.ID == in.Body.Lease && l.Holder == in.Body.Holder {
 			return &grantOutput{grant{in.Name, l.ID, l.Holder, s.Epoch, l.ExpiresAt}}, nil

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -31,8 +32,9 @@ type Config struct {
 	AdminToken string // Asked for what operators do. Where it is empty that is not served.
 	Loopback   bool   // The address on which this is served cannot be reached from elsewhere.
 
-	Level  *slog.LevelVar // Of the log, for those who may change it; nil where nobody may.
-	Logger *slog.Logger
+	Level   *slog.LevelVar // Of the log, for those who may change it; nil where nobody may.
+	Logger  *slog.Logger
+	Metrics prometheus.Registerer // Nil where nobody asks for metrics.
 }
 
 // Console serves HTTP. Run has to be under way for it to know anything.
@@ -45,7 +47,9 @@ type Console struct {
 	followed map[int32]int64                  // How far the transitions were followed. Of the goroutine that does.
 	readers  chan struct{}                    // Taken by each reader of the stream.
 	searches chan struct{}                    // Taken by each that reads the transitions topic.
+	ended    chan struct{}                    // Closed when nothing is followed any more.
 	read     atomic.Pointer[breaker.Policies] // The policies in force, as last read.
+	metrics  *metrics
 	handler  http.Handler
 }
 
@@ -59,24 +63,42 @@ func New(config Config) (*Console, error) {
 	c := &Console{
 		config: config, log: config.Logger, view: newView(), hub: newHub(),
 		readers: make(chan struct{}, mostReaders), searches: make(chan struct{}, mostSearches),
+		ended: make(chan struct{}),
 	}
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, config.Client...),
+	var err error
+	if c.metrics, err = newMetrics(config.Metrics, func() int { return len(c.readers) }); err != nil {
+		return nil, fmt.Errorf("register the console's metrics: %w", err)
+	}
+	c.client, err = kgo.NewClient(append(append([]kgo.Opt{}, config.Client...),
 		kgo.RecordDeliveryTimeout(writeWithin), kgo.MaxBufferedRecords(mostOutcomes*16))...)
 	if err != nil {
 		return nil, fmt.Errorf("make the console's Kafka client: %w", err)
 	}
-	c.client = client
 	c.handler = c.routes()
 	return c, nil
 }
 
-// Run follows the topics until the context ends.
+// Run follows the topics until the context ends, and then ends the streams and all that waits for an answer. It may be
+// called once.
 func (c *Console) Run(ctx context.Context) {
 	defer c.client.Close()
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		<-ctx.Done()
+		close(c.ended)
+	})
 	wg.Go(func() { c.states(ctx) })
 	wg.Go(func() { c.transitions(ctx) })
 	wg.Wait()
+}
+
+func (c *Console) hasEnded() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // Handler returns what serves it all.

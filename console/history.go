@@ -32,7 +32,7 @@ type history struct {
 type historyOutput struct{ Body history }
 
 func (c *Console) registerHistory(api huma.API) {
-	huma.Register(api, huma.Operation{
+	register(api, huma.Operation{
 		OperationID: "list-transitions", Method: http.MethodGet, Path: "/v1/circuits/{name}/transitions",
 		Summary: "What a circuit did", Errors: []int{http.StatusServiceUnavailable},
 	}, c.listTransitions)
@@ -44,7 +44,7 @@ func (c *Console) listTransitions(ctx context.Context, in *historyInput) (*histo
 	}
 	found, complete, err := c.history(ctx, in.Name, in.Since, in.Limit, in.Shadow)
 	if err != nil {
-		return nil, huma.Error503ServiceUnavailable(err.Error())
+		return nil, unreached(err)
 	}
 	out := &historyOutput{Body: history{Transitions: []stateJSON{}, Since: in.Since.UTC(), Complete: complete}}
 	for _, e := range slices.Backward(found) {

@@ -45,13 +45,13 @@ type refusal struct {
 type takenOutput struct{ Body taken }
 
 func (c *Console) registerOutcomes(api huma.API) {
-	huma.Register(api, huma.Operation{
+	register(api, huma.Operation{
 		OperationID: "report-outcomes", Method: http.MethodPost, Path: "/v1/outcomes",
 		Summary:     "Report outcomes: one, or an array",
 		Description: "Each is checked by itself. Those that can be read are written; the answer names the others.",
 		Security:    []map[string][]string{{apiScheme: {}}}, DefaultStatus: http.StatusAccepted,
-		MaxBodyBytes: bodyMost, SkipValidateBody: true, RequestBody: outcomesBody(),
-		Errors: []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable},
+		SkipValidateBody: true, RequestBody: outcomesBody(),
+		Errors: []int{http.StatusServiceUnavailable},
 	}, c.reportOutcomes)
 }
 
@@ -82,8 +82,8 @@ func (c *Console) reportOutcomes(ctx context.Context, in *outcomesInput) (*taken
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	if err := c.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
-		return nil, huma.Error503ServiceUnavailable("the brokers lack some outcomes, send them again (with ids, " +
-			"so that none counts twice): " + err.Error())
+		return nil, unreached(fmt.Errorf("the brokers may lack some outcomes: send them again, with ids, so that none "+
+			"counts twice: %w", err))
 	}
 	out.Accepted = len(records)
 	return &takenOutput{out}, nil

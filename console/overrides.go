@@ -35,7 +35,7 @@ type overridesInput struct {
 	Body struct {
 		Word
 		Match  string `json:"match" minLength:"1" maxLength:"400" doc:"A glob of the circuits that are meant."`
-		DryRun bool   `json:"dry_run,omitempty" doc:"Only say which circuits are meant."`
+		DryRun bool   `json:"dry_run,omitempty" doc:"Only say which circuits are meant, and what they are now."`
 	}
 }
 
@@ -52,20 +52,19 @@ type saidOutput struct {
 
 func (c *Console) registerOverrides(api huma.API) {
 	admin := []map[string][]string{{adminScheme: {}}}
-	faults := []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusServiceUnavailable}
+	faults := []int{http.StatusServiceUnavailable}
 	const doc = "200 once a processor has answered; 202 where none has in time: the word is on the log, and takes " +
 		"effect when one does."
-	huma.Register(api, huma.Operation{
+	register(api, huma.Operation{
 		OperationID: "override-circuit", Method: http.MethodPost, Path: "/v1/circuits/{name}/override",
 		Summary: "An operator's word on a circuit", Description: doc, Security: admin, Errors: faults,
-		MaxBodyBytes: bodyMost,
 	}, func(ctx context.Context, in *overrideInput) (*saidOutput, error) {
 		return c.say(ctx, []string{in.Name}, in.Body)
 	})
-	huma.Register(api, huma.Operation{
+	register(api, huma.Operation{
 		OperationID: "override-circuits", Method: http.MethodPost, Path: "/v1/overrides",
 		Summary: "An operator's word on all circuits that a glob means", Description: doc, Security: admin,
-		Errors: faults, MaxBodyBytes: bodyMost,
+		Errors: faults,
 	}, c.overrideMany)
 }
 
@@ -79,9 +78,21 @@ func (c *Console) overrideMany(ctx context.Context, in *overridesInput) (*saidOu
 	case len(names) > mostOverrides:
 		return nil, huma.Error422UnprocessableEntity("match means more than 1000 circuits: say it of fewer at a time")
 	case in.Body.DryRun:
-		return &saidOutput{http.StatusOK, said{Meant: names, Circuits: []stateJSON{}}}, nil
+		return &saidOutput{http.StatusOK, said{Meant: names, Circuits: c.shown(names)}}, nil
 	}
 	return c.say(ctx, names, in.Body.Word)
+}
+
+// shown returns circuits as they are now.
+func (c *Console) shown(names []string) []stateJSON {
+	now := time.Now()
+	all := make([]stateJSON, 0, len(names))
+	for _, name := range names {
+		if s, known, _ := c.view.state(name, now); known { // One may have been forgotten meanwhile.
+			all = append(all, newStateJSON(&s))
+		}
+	}
+	return all
 }
 
 // say puts an operator's word on the log for each circuit, and waits for the processors' answers.
@@ -90,29 +101,38 @@ func (c *Console) say(ctx context.Context, names []string, w Word) (*saidOutput,
 	if err != nil {
 		return nil, err
 	}
-	out := &saidOutput{http.StatusOK, said{Meant: names, Circuits: []stateJSON{}}}
-	deadline := time.Now().Add(answerWithin)
-	for _, name := range names {
+	now := time.Now()
+	signals := make([]schemas.Signal, len(names))
+	settled := map[string]stateJSON{} // What has no override to clear: nobody answers for it.
+	for i, name := range names {
 		if err := schemas.CheckCircuit(name); err != nil {
 			return nil, huma.Error422UnprocessableEntity(err.Error())
 		}
-		signal.Circuit = name
-		before, _, _ := c.view.state(name, time.Now())
-		written, err := c.signal(ctx, &signal)
-		if err != nil {
-			return nil, huma.Error503ServiceUnavailable(err.Error())
+		signals[i] = signal
+		signals[i].Circuit = name
+		if s, _, _ := c.view.state(name, now); signal.Mode == schemas.Clear && s.Override == nil {
+			settled[name] = newStateJSON(&s)
 		}
-		c.log.Info("an operator speaks over HTTP", "mode", w.Mode, "circuit", name, "actor", w.Actor)
-		if signal.Mode == schemas.Clear && before.Override == nil {
-			out.Body.Circuits = append(out.Body.Circuits, newStateJSON(&before)) // It changes nothing: nobody answers.
-			continue
+	}
+	written, err := c.signals(ctx, signals)
+	if err != nil {
+		return nil, unreached(err)
+	}
+	c.log.Info("an operator speaks over HTTP", "mode", w.Mode, "actor", w.Actor, "circuits", len(names),
+		"first", names[0])
+	out := &saidOutput{http.StatusOK, said{Meant: names, Circuits: make([]stateJSON, 0, len(names))}}
+	deadline := time.Now().Add(answerWithin)
+	for i, name := range names {
+		state, is := settled[name]
+		if !is {
+			s, err := c.await(ctx, written[i], name, time.Until(deadline))
+			if err != nil {
+				out.Status = http.StatusAccepted
+				continue
+			}
+			state = newStateJSON(&s)
 		}
-		s, err := c.await(ctx, written, name, time.Until(deadline))
-		if err != nil {
-			out.Status = http.StatusAccepted
-			continue
-		}
-		out.Body.Circuits = append(out.Body.Circuits, newStateJSON(&s))
+		out.Body.Circuits = append(out.Body.Circuits, state)
 	}
 	return out, nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
@@ -31,7 +30,8 @@ type named struct{ Name, Link, Now string }
 // field is a part of a form that is sent on.
 type field struct{ Name, Value string }
 
-// overridePage takes an operator's word from the form. One that means several circuits it first shows, and asks.
+// overridePage takes an operator's word from a form: of a circuit, or of all that a glob means. Those it first shows,
+// and asks.
 func (c *Console) overridePage(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, formMost)
 	if err := r.ParseForm(); err != nil {
@@ -49,12 +49,15 @@ func (c *Console) overridePage(w http.ResponseWriter, r *http.Request) {
 		Mode: r.PostForm.Get("mode"), TTL: strings.TrimSpace(r.PostForm.Get("ttl")),
 		Actor: strings.TrimSpace(r.PostForm.Get("actor")), Reason: strings.TrimSpace(r.PostForm.Get("reason")),
 	}
-	match := r.PostForm.Get("match")
+	circuit, match := r.PostForm.Get("circuit"), r.PostForm.Get("match")
 	if why := said.fault(); why != "" {
 		c.trouble(w, http.StatusUnprocessableEntity, "Not done", why)
 		return
 	}
-	names, err := c.meant(match)
+	names, err := []string{circuit}, error(nil)
+	if circuit == "" {
+		names, err = c.view.matching(breaker.Glob(match))
+	}
 	if err != nil {
 		c.trouble(w, http.StatusServiceUnavailable, "One moment", sentence(err.Error()))
 		return
@@ -64,7 +67,7 @@ func (c *Console) overridePage(w http.ResponseWriter, r *http.Request) {
 			fmt.Sprintf("%s means %d known circuits; want 1 to %d.", match, len(names), mostOverrides))
 		return
 	}
-	if len(names) > 1 && r.PostForm.Get("sure") != "yes" {
+	if circuit == "" && r.PostForm.Get("sure") != "yes" {
 		c.render(w, http.StatusOK, "confirm", c.question(&said, match, names))
 		return
 	}
@@ -99,14 +102,6 @@ func (w *Word) fault() string {
 func isMode(name string) bool {
 	_, known := schemas.ModeOf(name)
 	return known
-}
-
-// meant returns the circuits that a name or a glob means. A name that is known means that circuit alone.
-func (c *Console) meant(match string) ([]string, error) {
-	if _, known, err := c.view.state(match, time.Now()); known || err != nil {
-		return []string{match}, err
-	}
-	return c.view.matching(breaker.Glob(match))
 }
 
 func (c *Console) question(said *Word, match string, names []string) confirmView {

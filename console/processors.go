@@ -38,13 +38,13 @@ type processorsOutput struct{ Body processors }
 const silentAfter = 30 * time.Second
 
 func (c *Console) registerProcessors(api huma.API) {
-	huma.Register(api, huma.Operation{
+	register(api, huma.Operation{
 		OperationID: "get-processors", Method: http.MethodGet, Path: "/v1/processors",
 		Summary: "The instances and their partitions",
 	}, func(context.Context, *policiesInput) (*processorsOutput, error) {
 		return &processorsOutput{c.processors(time.Now())}, nil
 	})
-	huma.Register(api, huma.Operation{
+	register(api, huma.Operation{
 		OperationID: "get-policies", Method: http.MethodGet, Path: "/v1/policies",
 		Summary: "The policies in force, with their text", Errors: []int{http.StatusNotFound},
 	}, func(context.Context, *policiesInput) (*policiesOutput, error) {

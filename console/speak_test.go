@@ -164,9 +164,37 @@ func TestOverride(t *testing.T) {
 		w.await("case:x:v1", "disabled")
 		w.await("case:x:v2", "disabled")
 		w.await("case:y:v1", "closed")
+		if got := dry.at(t, "circuits.1.state"); got != "closed" {
+			t.Errorf("dry run = %s, want what the circuits are now", dry.body)
+		}
 		none := w.post("/v1/overrides", adminToken, `{"match":"none*","mode":"disable","actor":"ann","reason":"x"}`)
 		if none.status != 404 {
 			t.Errorf("a glob that means nothing = %d, want 404", none.status)
+		}
+	})
+}
+
+// TestOverrideOfMany: a word that means many circuits is written at once, and takes no longer than one.
+func TestOverrideOfMany(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		const n = 300
+		var outcomes []string
+		for i := range n {
+			outcomes = append(outcomes, fmt.Sprintf(`{"circuit":"case:route-%03d:v1","kind":"accepted"}`, i))
+		}
+		outcomes = append(outcomes, `{"circuit":"case:*","kind":"accepted"}`)
+		if a := w.post("/v1/outcomes", apiToken, "["+strings.Join(outcomes, ",")+"]"); a.status != 202 {
+			t.Fatalf("POST /v1/outcomes = %d %s", a.status, a.body)
+		}
+		w.until("all are known", func() bool { return w.get("/v1/circuits").at(t, "counts.closed") == n+1.0 })
+		begun := time.Now()
+		a := w.post("/v1/overrides", adminToken, `{"match":"case:*","mode":"force_open","actor":"ann","reason":"x"}`)
+		if a.status != 200 || a.at(t, fmt.Sprintf("circuits.%d.state", n)) != "forced_open" {
+			t.Errorf("override of %d = %d %.200s, want an answer for each: a glob is one whoever is named so too",
+				n+1, a.status, a.body)
+		}
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("override of %d circuits takes %v, want it to be that of one", n+1, took)
 		}
 	})
 }

@@ -2,8 +2,10 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -28,13 +30,13 @@ type streamInput struct {
 }
 
 func (c *Console) registerStream(api huma.API) {
-	huma.Register(api, huma.Operation{
+	register(api, huma.Operation{
 		OperationID: "stream", Method: http.MethodGet, Path: "/v1/stream",
 		Summary: "Every change of state, as server-sent events",
 		Description: "Events are named transition, shadow (where asked for) and policies, and their data is the " +
 			"record of the transitions topic. A reader that is too slow is let go; it comes back with Last-Event-ID " +
 			"and loses nothing. An event that comes again has the born and sequence that it had.",
-		Errors: []int{http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+		Errors: []int{http.StatusServiceUnavailable},
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The stream",
 			Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
@@ -54,8 +56,7 @@ type reading struct {
 func (c *Console) stream(ctx context.Context, in *streamInput) (*huma.StreamResponse, error) {
 	next, live := c.hub.end()
 	if !live {
-		return nil, huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the transitions are not followed yet"),
-			http.Header{"Retry-After": {"1"}})
+		return nil, behind(errors.New("the transitions are not followed yet: try again in a moment"))
 	}
 	var last eventID
 	if in.Last == "" {
@@ -70,7 +71,9 @@ func (c *Console) stream(ctx context.Context, in *streamInput) (*huma.StreamResp
 	select {
 	case c.readers <- struct{}{}:
 	default:
-		return nil, huma.Error503ServiceUnavailable(fmt.Sprintf("%d others read the stream", mostReaders))
+		c.metrics.let.WithLabelValues(full).Inc()
+		return nil, huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(
+			fmt.Sprintf("%d others read the stream", mostReaders)), http.Header{"Retry-After": {"5"}})
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		defer func() { <-c.readers }()
@@ -81,8 +84,15 @@ func (c *Console) stream(ctx context.Context, in *streamInput) (*huma.StreamResp
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Accel-Buffering", "no")
 		w.WriteHeader(http.StatusOK)
-		if r.text(": fusebox\n\n") == nil && r.catchUp(ctx.Context(), last, &next) == nil {
-			r.follow(ctx.Context(), next)
+		err := r.text(": fusebox\n\n")
+		if err == nil {
+			err = r.catchUp(ctx.Context(), last, &next)
+		}
+		if err == nil {
+			err = r.follow(ctx.Context(), next)
+		}
+		if errors.Is(err, errLost) || errors.Is(err, os.ErrDeadlineExceeded) {
+			c.metrics.let.WithLabelValues(tooSlow).Inc()
 		}
 	}}, nil
 }
@@ -109,7 +119,9 @@ func (r *reading) catchUp(ctx context.Context, last eventID, next *int64) error 
 	}
 	var failed error
 	err := r.c.since(ctx, since, -1, func(events []event) bool {
-		failed = r.send(events)
+		if failed = r.send(events); failed == nil && r.c.hasEnded() {
+			failed = errEnded
+		}
 		return failed == nil
 	})
 	if err == nil {
@@ -118,25 +130,36 @@ func (r *reading) catchUp(ctx context.Context, last eventID, next *int64) error 
 	return err
 }
 
+// Why a reader is let go.
+var (
+	errLost  = errors.New("slower than all that is kept")
+	errEnded = errors.New("nothing is followed any more")
+)
+
 // follow sends what comes, until the reader goes, or is slower than all that is kept.
-func (r *reading) follow(ctx context.Context, next int64) {
+func (r *reading) follow(ctx context.Context, next int64) error {
 	alive := time.NewTicker(aliveEvery)
 	defer alive.Stop()
 	for {
 		events, behind, more, ok := r.c.hub.read(next, eventsAtOnce)
-		if !ok || r.send(events) != nil {
-			return
+		if !ok {
+			return errLost
+		}
+		if err := r.send(events); err != nil {
+			return err
 		}
 		if next = behind; len(events) == eventsAtOnce {
 			continue
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return ctx.Err()
+		case <-r.c.ended:
+			return errEnded
 		case <-more:
 		case <-alive.C:
-			if r.text(": alive\n\n") != nil {
-				return
+			if err := r.text(": alive\n\n"); err != nil {
+				return err
 			}
 		}
 	}
@@ -145,25 +168,30 @@ func (r *reading) follow(ctx context.Context, next int64) {
 // send writes the events that the reader asks for.
 func (r *reading) send(events []event) error {
 	var b []byte
+	written := 0
 	for i := range events {
 		e := &events[i]
 		if e.kind == shadowEvent && !r.shadow || r.match != "" && e.circuit != "" && !r.match.Matches(e.circuit) {
 			continue
 		}
 		b = fmt.Appendf(b, "id: %s\nevent: %s\ndata: %s\n\n", e.id, e.kind, e.text)
+		written++
 	}
-	if len(b) == 0 {
+	if written == 0 {
 		return nil
 	}
-	return r.text(string(b))
+	r.c.metrics.events.Add(float64(written))
+	return r.write(b)
 }
 
-// text writes what a reader has to take within its time.
-func (r *reading) text(text string) error {
+func (r *reading) text(text string) error { return r.write([]byte(text)) }
+
+// write writes what a reader has to take within its time.
+func (r *reading) write(text []byte) error {
 	if err := r.flush.SetWriteDeadline(time.Now().Add(takeWithin)); err != nil {
 		return err
 	}
-	if _, err := r.w.Write([]byte(text)); err != nil {
+	if _, err := r.w.Write(text); err != nil {
 		return err
 	}
 	return r.flush.Flush()

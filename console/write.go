@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -14,16 +16,26 @@ import (
 // writeWithin is how long the brokers may take to have what is written.
 const writeWithin = 10 * time.Second
 
-// signal writes a signal and returns where it stands.
-func (c *Console) signal(ctx context.Context, s *schemas.Signal) (*kgo.Record, error) {
+// signals writes signals and returns where they stand.
+func (c *Console) signals(ctx context.Context, signals []schemas.Signal) ([]*kgo.Record, error) {
+	records := make([]*kgo.Record, len(signals))
+	for i := range signals {
+		s := &signals[i]
+		records[i] = &kgo.Record{
+			Topic: c.config.Topics.Signals, Key: []byte(s.Circuit), Value: schemas.AppendSignal(nil, s),
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
-	r := &kgo.Record{Topic: c.config.Topics.Signals, Key: []byte(s.Circuit), Value: schemas.AppendSignal(nil, s)}
-	written, err := c.client.ProduceSync(ctx, r).First()
-	if err != nil {
-		return nil, fmt.Errorf("write a %s of %s to %s: %w", s.Type, s.Circuit, r.Topic, err)
+	if err := c.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		return nil, fmt.Errorf("the brokers may lack what was said: say it again: %w", err)
 	}
-	return written, nil
+	return records, nil
+}
+
+// unreached is the answer where the brokers have not done what was to be done.
+func unreached(err error) error {
+	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(err.Error()), http.Header{"Retry-After": {"5"}})
 }
 
 // errSilent says that no processor has answered in time.
@@ -44,6 +56,8 @@ func (c *Console) await(ctx context.Context, signal *kgo.Record, circuit string,
 		}
 		select {
 		case <-changed:
+		case <-c.ended:
+			return s, errSilent
 		case <-ctx.Done():
 			return s, errSilent
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/console"
 	"github.com/fusebox-project/fusebox/processor/kafka"
 	"github.com/fusebox-project/fusebox/processor/policytest"
 )
@@ -112,10 +113,13 @@ func (catalogue) Unregister(prometheus.Collector) bool { return false }
 // TestMetrics wants every metric in the table of operations.md, and no other.
 func TestMetrics(t *testing.T) {
 	registered := catalogue{"fusebox_build_info": true}
+	topics, client := kafka.TopicsWithPrefix("fusebox."), []kgo.Opt{kgo.SeedBrokers("127.0.0.1:1")}
 	_, err := kafka.New(kafka.Config{
-		Group: "g", Instance: "i", Topics: kafka.TopicsWithPrefix("fusebox."), DataDir: t.TempDir(),
-		Client: []kgo.Opt{kgo.SeedBrokers("127.0.0.1:1")}, Metrics: registered,
+		Group: "g", Instance: "i", Topics: topics, DataDir: t.TempDir(), Client: client, Metrics: registered,
 	})
+	if err == nil {
+		_, err = console.New(console.Config{Topics: topics, Client: client, Metrics: registered})
+	}
 	if err != nil || len(registered) < 20 {
 		t.Fatalf("New registers %d metrics, %v; want 20 or more", len(registered), err)
 	}

@@ -68,8 +68,9 @@ type config struct {
 	SASLTokenEndpoint string   `env:"FUSEBOX_SASL_TOKEN_ENDPOINT"`
 	SASLScopes        []string `env:"FUSEBOX_SASL_SCOPES"`
 
-	connection []kgo.Opt // How to reach the brokers; set by loadClusterConfig.
-	oneShot    bool      // What the Kafka client logs is not shown: the command says itself what went wrong, and ends.
+	level      *slog.LevelVar // Of the log, where it can be changed; set by liveLogger.
+	connection []kgo.Opt      // How to reach the brokers; set by loadClusterConfig.
+	oneShot    bool           // The Kafka client's log is not shown: the command says itself what went wrong, and ends.
 }
 
 // secret is a value that is never printed.

@@ -10,8 +10,17 @@ import (
 )
 
 // logger returns what writes log lines in the form and from the level that the user asked for.
-func (c config) logger(w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.LogLevel}
+func (c config) logger(w io.Writer) *slog.Logger { return c.loggerFrom(w, c.LogLevel) }
+
+// liveLogger is logger from a level that can be changed while it runs, as this configuration then has it.
+func (c *config) liveLogger(w io.Writer) *slog.Logger {
+	c.level = new(slog.LevelVar)
+	c.level.Set(c.LogLevel)
+	return c.loggerFrom(w, c.level)
+}
+
+func (c config) loggerFrom(w io.Writer, level slog.Leveler) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
 	if c.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}

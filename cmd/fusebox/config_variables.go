@@ -41,11 +41,12 @@ var variables = map[string]variable{
 	"FUSEBOX_DLQ_PAYLOAD":           {"put the payload into dead letters", boolWords},
 	"FUSEBOX_SHUTDOWN_TIMEOUT":      {"time for a clean shutdown", "a duration, such as 30s"},
 
-	"FUSEBOX_HTTP_ADDR":        {"address of /livez, /readyz and /metrics", "host:port or :port, such as :8080"},
-	"FUSEBOX_ADMIN_TOKEN":      {"token for changes by operators over HTTP; not used yet", secretWords},
+	"FUSEBOX_HTTP_ADDR":        {"address of console, API, /metrics, /readyz", "host:port or :port, such as :8080"},
+	"FUSEBOX_ADMIN_TOKEN":      {"token for what operators do over HTTP, not served without", secretWords},
 	"FUSEBOX_ADMIN_TOKEN_FILE": {"file with that token", fileWords},
-	"FUSEBOX_API_TOKEN":        {"token for outcomes and claims over HTTP; not used yet", secretWords},
-	"FUSEBOX_API_TOKEN_FILE":   {"file with that token", fileWords},
+	"FUSEBOX_API_TOKEN": {"token for outcomes and claims over HTTP; served on loopback alone without",
+		secretWords},
+	"FUSEBOX_API_TOKEN_FILE": {"file with that token", fileWords},
 
 	"FUSEBOX_LOG_LEVEL":  {"least level of log lines: " + levelWords, levelWords},
 	"FUSEBOX_LOG_FORMAT": {"form of log lines: text or json", "text or json"},

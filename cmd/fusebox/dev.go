@@ -83,7 +83,7 @@ With --demo simulated producers and routers work on a route whose answers go bad
 		if environment()["FUSEBOX_LOG_LEVEL"] == "" {
 			c.LogLevel = slog.LevelWarn // What a newcomer has to see would scroll away.
 		}
-		d.out, d.errOut, d.log = cmd.OutOrStdout(), cmd.ErrOrStderr(), c.logger(cmd.ErrOrStderr())
+		d.out, d.errOut, d.log = cmd.OutOrStdout(), cmd.ErrOrStderr(), c.liveLogger(cmd.ErrOrStderr())
 		return d.run(cmd.Context(), c)
 	}
 	return cmd
@@ -226,7 +226,7 @@ func (d *dev) greet(broker, web string, policies *breaker.Policies) {
 	p := paletteFor(d.out)
 	rows := [][]string{
 		{"broker", broker + " (any Kafka client can join)"},
-		{"http", "http://" + web + " (/livez /readyz /metrics)"},
+		{"http", "http://" + web + " (console; /v1 /metrics /readyz)"},
 		{"policies", d.policyWords(policies)},
 		{"data", d.data},
 	}

@@ -166,7 +166,9 @@ func (r *overrideRequest) confirm(in io.Reader, out io.Writer, read *stateTopic,
 	case r.isGlob():
 		fmt.Fprintf(out, "%s of %q means %s:\n", r.signal.Mode, r.target, count(len(circuits), "circuit", "circuits"))
 		for _, name := range circuits {
-			fmt.Fprintf(out, "  %s\n", name)
+			s := read.circuits[name]
+			now := s.At(time.Now())
+			fmt.Fprintf(out, "  %s: %s\n", name, now.State)
 		}
 	case isKnown:
 		return nil

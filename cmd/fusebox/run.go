@@ -33,7 +33,8 @@ func newRunCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Run the processor",
 		Long: `Runs the processor against a Kafka cluster until SIGINT or SIGTERM, configured by environment alone.
-It serves /livez, /readyz (?verbose says what is missing) and /metrics. Instances of one group share the work.
+It serves the console, the API under /v1 (/openapi.json describes it), /livez, /readyz (?verbose says what is missing)
+and /metrics. Instances of one group share the work.
 The policy file is read again when it changes, and at SIGHUP; a file that is wrong leaves the last good one in force.
 
 Environment, with defaults:
@@ -59,7 +60,8 @@ func runProcessor(cmd *cobra.Command) error {
 	}
 	defer listener.Close()
 	c.limitMemory(cmd.Context())
-	return c.process(cmd.Context(), policies, listener, c.logger(cmd.ErrOrStderr()))
+	log := c.liveLogger(cmd.ErrOrStderr())
+	return c.process(cmd.Context(), policies, listener, log)
 }
 
 // process runs the processor and its HTTP until the context ends.
@@ -135,7 +137,7 @@ func (p *process) run(ctx context.Context, listener net.Listener, registry *prom
 	web, endWeb := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	var wg sync.WaitGroup
-	page, err := p.console(listener)
+	page, err := p.console(listener, registry)
 	if err != nil {
 		stop(nil)
 		endWeb()
@@ -167,12 +169,12 @@ func (p *process) run(ctx context.Context, listener net.Listener, registry *prom
 }
 
 // console returns what serves the API and the page at an address.
-func (p *process) console(listener net.Listener) (*console.Console, error) {
+func (p *process) console(listener net.Listener, registry *prometheus.Registry) (*console.Console, error) {
 	at, isTCP := listener.Addr().(*net.TCPAddr)
 	return console.New(console.Config{
 		Client: p.config.clientOpts(), Topics: p.config.topics(), Loop: p.loop, Instance: p.config.InstanceID,
 		Version: thisBuild().Version, APIToken: string(p.config.APIToken), AdminToken: string(p.config.AdminToken),
-		Loopback: isTCP && at.IP.IsLoopback(), Logger: p.log,
+		Loopback: isTCP && at.IP.IsLoopback(), Level: p.config.level, Logger: p.log, Metrics: registry,
 	})
 }
 
