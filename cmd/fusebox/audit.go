@@ -33,7 +33,8 @@ audited, as no circuit matches or the stretch is empty, it says so, with status 
 
 ` + brokersHelp,
 		Example: `  fusebox audit --since 24h
-  fusebox audit --since 2026-09-14T12:00:00Z --until 2026-09-14T13:00:00Z "submission-extraction:*" --json`,
+  fusebox audit --since 2026-09-14T12:00:00Z --until 2026-09-14T13:00:00Z \
+    "submission-extraction:*" --json`,
 		Args:              arguments("[CIRCUIT|GLOB]"),
 		ValidArgsFunction: completeCircuit,
 	}

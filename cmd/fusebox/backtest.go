@@ -39,8 +39,10 @@ first outcome in it; one in which the circuit was open already is found at once.
 outside every stretch of its circuit. Exit status 3 if --max-delay or --max-false-trips is exceeded by --policy; a
 stretch that was missed exceeds every delay.`,
 		Example: `  fusebox backtest --policy policies.yaml recorded.jsonl
-  fusebox backtest --policy policies.yaml --compare builtin --html report.html monday.jsonl.gz tuesday.jsonl.gz
-  fusebox backtest --policy policies.yaml --truth incidents.csv --max-delay 2m --max-false-trips 0 recorded.jsonl
+  fusebox backtest --policy policies.yaml --compare builtin --html report.html \
+    monday.jsonl.gz tuesday.jsonl.gz
+  fusebox backtest --policy policies.yaml --truth incidents.csv \
+    --max-delay 2m --max-false-trips 0 recorded.jsonl
   fusebox backtest --from-topic --since 24h --json`,
 	}
 	var b backtester

@@ -37,7 +37,7 @@ A note is what may be as it should be. It changes nothing about the exit status:
 --truth names a CSV file of stretches known to be bad, as for 'fusebox backtest': their outcomes are left out.`,
 		Example: "  fusebox policy check policies.yaml\n" +
 			"  fusebox policy check policies.yaml --against healthy.jsonl.gz\n" +
-			"  fusebox policy check policies.yaml --against week.jsonl.gz --truth incidents.csv",
+			"  fusebox policy check policies.yaml --against week.jsonl.gz \\\n    --truth incidents.csv",
 		Args:              arguments("FILE..."),
 		ValidArgsFunction: completePolicies,
 	}

@@ -26,7 +26,8 @@ the files has a policy, or neither, are named. "builtin" names the built-in poli
 The circuits are those that the call names, or those that the state topic knows (--from-topic), or else names on stdin,
 one a line. Exit status 0 whether or not anything changes.`,
 		Example: `  fusebox policy diff policies.yaml new.yaml < circuits.txt
-  fusebox policy diff policies.yaml new.yaml submission-extraction:gpt-primary:v4
+  fusebox policy diff policies.yaml new.yaml \
+    submission-extraction:gpt-primary:v4
   fusebox policy diff builtin policies.yaml --from-topic`,
 		Args:              arguments("A", "B", "[CIRCUIT...]"),
 		ValidArgsFunction: completeDiff,
