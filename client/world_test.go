@@ -148,7 +148,7 @@ func (w *world) open(c client.Config) *client.Gate {
 // until asks every so often until the answer is yes.
 func (w *world) until(what string, ask func() bool) {
 	w.t.Helper()
-	for begin := time.Now(); !ask(); time.Sleep(5 * time.Millisecond) {
+	for begin := time.Now(); !ask(); time.Sleep(20 * time.Millisecond) {
 		if time.Since(begin) > patience {
 			w.t.Fatalf("still not after %v: %s", patience, what)
 		}
