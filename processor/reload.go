@@ -10,8 +10,9 @@ import (
 )
 
 // Reload puts other policies in force, at the partition's clock. Circuits that are open or half-open under a policy
-// that is off, or under none, are closed; the records that say so are returned by the circuits' names, as a replay
-// cannot know which came into memory first. Those that are not in memory are not looked at: see NeedsReload.
+// that is off, or under none, are closed; of those that are not closed routers are told where they are to obey from now
+// on, or not to. The records that say so are returned by the circuits' names, as a replay cannot know which came into
+// memory first. Those that are not in memory are not looked at: see NeedsReload.
 func (p *Partition) Reload(policies *breaker.Policies, inputs schemas.Inputs) []schemas.State {
 	var states []schemas.State
 	next := Regime{p.newest().Number + 1, policies}
@@ -31,10 +32,15 @@ func (p *Partition) reload(name string, next Regime, inputs schemas.Inputs) []sc
 	s := step{circuit: p.touch(name), at: p.clock, in: Input{Inputs: inputs}}
 	s.inputs = inputs
 	s.publish(s.breaker.Expire(p.clock, s.policy), false)
+	enforced, change := s.policy.Enforce, breaker.Same
 	s.rebind(next, p.clock)
 	if !s.policy.Enabled {
-		s.publish(s.breaker.Disable(p.clock), true)
+		change = s.breaker.Disable(p.clock)
 	}
+	if s.policy.Enforce != enforced {
+		change = max(change, breaker.Touched)
+	}
+	s.publish(change, true)
 	s.tellShadow()
 	return s.result.States
 }
