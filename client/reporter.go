@@ -69,11 +69,13 @@ func NewReporter(ctx context.Context, c Config) (*Reporter, error) {
 
 // producing returns how a client produces for a reporter: idempotent and acknowledged by all replicas, as kgo does by
 // itself, to the partition that murmur2 of the circuit chooses, at once. The queue bounds what waits, so kgo's own
-// bound is far off.
+// bound is far off. What was sent and never answered is given up in time too: it may have arrived, but nobody sends it
+// again.
 func producing() []kgo.Opt {
 	return []kgo.Opt{
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.RequiredAcks(kgo.AllISRAcks()),
-		kgo.ProducerLinger(0), kgo.RecordDeliveryTimeout(deliveryTimeout), kgo.MaxBufferedRecords(1 << 30),
+		kgo.ProducerLinger(0), kgo.RecordDeliveryTimeout(deliveryTimeout),
+		kgo.AllowIdempotentProduceCancellation(), kgo.MaxBufferedRecords(1 << 30),
 	}
 }
 

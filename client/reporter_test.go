@@ -4,18 +4,22 @@ package client_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"math"
+	"net"
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/client"
 	"github.com/fusebox-project/fusebox/internal/kafkatest"
@@ -267,6 +271,71 @@ func TestReporterClosesWithAFullQueue(t *testing.T) {
 		}
 		if again := r.Close(); !errors.Is(again, err) {
 			t.Errorf("the second Close = %v, want %v", again, err)
+		}
+	})
+}
+
+// TestReporterIsCutOff breaks every connection on which something is produced: what was sent may have arrived. It is
+// given up all the same, and the outcomes of later arrive in their order.
+func TestReporterIsCutOff(t *testing.T) {
+	reporting(t, func(t *testing.T, c *kafkatest.Cluster, config client.Config, _ *lines) {
+		config.QueueRecords = 10
+		r := newReporter(t, config)
+		var away atomic.Bool
+		c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+			c.KeepControl()
+			return nil, errors.New("cut by the test"), away.Load()
+		})
+		away.Store(true)
+		for range 10 {
+			r.Report(reported, client.Outcome{Kind: client.MissingEvidence})
+		}
+		time.Sleep(5 * time.Minute)
+		if s := r.Stats(); s.Lost != 10 || s.Waiting != 0 {
+			t.Errorf("after five minutes Stats() = %+v, want 10 lost and room again", s)
+		}
+		away.Store(false)
+		for i := range 5 {
+			if err := r.Report(reported, client.Outcome{Kind: client.Accepted, InputTokens: int64(i)}); err != nil {
+				t.Errorf("Report: %v", err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		got := outcomes(t, c)
+		for i, o := range got {
+			if o.InputTokens != int64(i) {
+				t.Errorf("outcome %d is the %dth that was reported", i, o.InputTokens)
+			}
+		}
+		if len(got) != 5 {
+			t.Errorf("%d outcomes arrived, want the newest 5", len(got))
+		}
+	})
+}
+
+// TestReporterNeverFindsItsBrokers begins where no broker is.
+func TestReporterNeverFindsItsBrokers(t *testing.T) {
+	reporting(t, func(t *testing.T, _ *kafkatest.Cluster, config client.Config, log *lines) {
+		config.QueueRecords, config.StartUnready = 10, true
+		config.Kafka = []kgo.Opt{
+			kgo.SeedBrokers("10.0.0.1:9092"),
+			kgo.Dialer(func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }),
+		}
+		r := newReporter(t, config)
+		for range 60 {
+			for range 10 {
+				r.Report(reported, client.Outcome{Kind: client.Accepted})
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if s := r.Stats(); s.Waiting > 10 || s.Lost < 590 || len(log.with(lost)) > 6 {
+			t.Errorf("Stats() = %+v after five minutes, want at most 10 waiting; logged %q", s, log.with(lost))
+		}
+		begin := time.Now()
+		if err := r.Close(); err == nil || time.Since(begin) > 6*time.Second {
+			t.Errorf("Close = %v after %v, want an error after 5 s", err, time.Since(begin))
 		}
 	})
 }
