@@ -21,14 +21,15 @@ var needs = map[string]func() error{
 	"kcat":       probeKcat,
 	"chromium":   probeChromium,
 	"prometheus": probePrometheus,
+	"python":     sync.OnceValue(probePython),
 	"shared":     probeShared,
 }
 
 var docked = sync.OnceValue(probeDocker)
 
 // Require skips the test if the machine lacks one of the needs: docker, kafka (Docker and the image of Apache Kafka),
-// kcat, chromium, prometheus (and its promtool), shared (the directory beside the project). It fails the test instead
-// if FUSEBOX_TEST_REQUIRE, a list with commas, names the need.
+// kcat, chromium, prometheus (and its promtool), python (with confluent-kafka), shared (the directory beside the
+// project). It fails the test instead if FUSEBOX_TEST_REQUIRE, a list with commas, names the need.
 func Require(t testing.TB, names ...string) {
 	t.Helper()
 	required, err := requirements(os.Getenv("FUSEBOX_TEST_REQUIRE"))
@@ -144,6 +145,21 @@ func probePrometheus() error {
 		}
 	}
 	return nil
+}
+
+func probePython() error {
+	return loads("python3 with confluent-kafka", "python3", "-c", "import confluent_kafka")
+}
+
+// loads tells whether a program finds its library, and says what is missing in one line.
+func loads(what string, command ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
+	if err != nil && len(out) > 0 {
+		return fmt.Errorf("no %s: %s", what, lastLine(out))
+	}
+	return err
 }
 
 // browsers are what Chromium and its kin are called.

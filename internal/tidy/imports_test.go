@@ -12,7 +12,7 @@ import (
 // places are the packages of ARCHITECTURE.md, in its order: each may import those behind it. A package below a place
 // belongs to it.
 var places = []string{
-	"cmd/fusebox", "deployments", "console", "client", "processor/kafka", "internal/oracle",
+	"cmd/fusebox", "examples", "deployments", "console", "client", "processor/kafka", "internal/oracle",
 	"processor", "breaker", "windows", "schemas", "state", "internal",
 }
 

@@ -96,6 +96,9 @@ func inspect(tree fs.FS) ([]fault, error) {
 	return faults, nil
 }
 
+// installed are folders that tools of other languages fill.
+var installed = []string{"node_modules", "target", "__pycache__", ".venv"}
+
 // readTexts reads every text file of a tree but those of git and those that were built or left there by a run.
 func readTexts(tree fs.FS) ([]text, error) {
 	var texts []text
@@ -103,7 +106,7 @@ func readTexts(tree fs.FS) ([]text, error) {
 		switch {
 		case err != nil:
 			return err
-		case name == ".git" || name == "bin" || name == "data":
+		case name == ".git" || name == "bin" || name == "data" || slices.Contains(installed, path.Base(name)):
 			return fs.SkipDir
 		case !entry.Type().IsRegular():
 			return nil
