@@ -29,7 +29,11 @@ func TestLife(t *testing.T) {
 			t.Errorf("State = epoch %d, retry after %v, want 1 and %v", s.Epoch, s.RetryAfter, refused.RetryAfter)
 		}
 		time.Sleep(refused.RetryAfter)
+		began := time.Now()
 		lease := w.enter(g, circuit)
+		if took := time.Since(began); took > 300*time.Millisecond {
+			t.Errorf("the lease came after %v, want it as soon as it was granted", took)
+		}
 		if lease.ID() == "" || lease.Epoch() != 1 || time.Until(lease.Deadline()) > 20*time.Second {
 			t.Errorf("a probe's lease: id %q, epoch %d, until %v", lease.ID(), lease.Epoch(), lease.Deadline())
 		}
