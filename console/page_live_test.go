@@ -42,21 +42,23 @@ func TestOverrideForm(t *testing.T) {
 	ctx := startBrowser(t)
 	s := newSite(t)
 	s.open(t, ctx, "/circuits/case:route-01:v1", 1280, "light")
-	say := func(match, mode string) {
+	say := func(name, match, mode string) {
 		t.Helper()
 		form := fmt.Sprintf(`(() => { const f = document.querySelector("form.override");
-			f.match.value = %q; f.mode.value = %q; f.actor.value = "ann"; f.reason.value = "a <b>test</b>";
-			f.token.value = "secret"; f.requestSubmit(); })()`, match, mode)
+			const target = f.querySelector("input[type=hidden]");
+			target.name = %q; target.value = %q;
+			f.mode.value = %q; f.actor.value = "ann"; f.reason.value = "a <b>test</b>";
+			f.token.value = "secret"; f.requestSubmit(); })()`, name, match, mode)
 		if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](form)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	say("case:route-01:v1", "disable")
+	say("circuit", "case:route-01:v1", "disable")
 	s.until("the circuit's page shows it", func() bool {
 		text := s.text(ctx)
 		return strings.Contains(text, "disabled") && strings.Contains(text, "by ann: a <b>test</b>")
 	})
-	say("case:route-0?:v1", "force_closed")
+	say("match", "case:route-0?:v1", "force_closed")
 	s.until("the page asks", func() bool { return strings.Contains(s.text(ctx), "force_closed 10 circuits?") })
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](`(() => { const f = document.querySelector("form.override");
 		f.token.value = "secret"; f.requestSubmit(f.sure); })()`)); err != nil {
