@@ -112,6 +112,10 @@ func TestReporterFillsIn(t *testing.T) {
 		if got := records[0]; string(got.Key) != reported || int(got.Partition) != want {
 			t.Errorf("key %q in partition %d, want %q in %d", got.Key, got.Partition, reported, want)
 		}
+		// As it was sent: readers cut too.
+		if sent := string(records[0].Value); !strings.Contains(sent, `"reason":"`+strings.Repeat("é", 128)+`"`) {
+			t.Errorf("the reason is not cut at 256 bytes: %s", sent)
+		}
 		got := outcomes(t, c)[0]
 		if len(got.ID) != 26 {
 			t.Errorf("id = %q, want a ULID", got.ID)
