@@ -22,7 +22,7 @@ func ACLs(topics Topics, group string) []ACL {
 		topic("processor", topics.Outcomes, "DescribeConfigs", "Read", "Write"),
 		topic("processor", topics.Signals, "DescribeConfigs", "Read", "Write"),
 		topic("processor", topics.State, "DescribeConfigs", "Read", "Write"),
-		topic("processor", topics.Transitions, "DescribeConfigs", "Write"),
+		topic("processor", topics.Transitions, "DescribeConfigs", "Read", "Write"), // Its HTTP API reads them.
 		topic("processor", topics.Changelog, "DescribeConfigs", "Read", "Write"),
 		topic("processor", topics.DeadLetters, "DescribeConfigs", "Write"),
 		{Part: "processor", Resource: "group", Name: group, Operations: []string{"Read"}},
