@@ -27,8 +27,12 @@ policy's windows are then not counted ("late"), and only show how they are told 
 With --retime the first line of a file happens now and every other as long after it as was recorded, or with --speed N
 in an Nth of that time; each is sent at its time, and all times are rewritten so. A line without a time goes with the
 one before.
-latency_ms stays as recorded, with --speed too: a call is then as long as it was, though calls follow each other
-faster, so that more of them began before a circuit's last change and count as stale.
+--speed shortens the gaps and nothing else. What a policy measures in time is not sped up: windows, breaks and ramps
+last as long as they say, so that a window of a minute holds N times as many outcomes, and a break of 30 seconds takes
+as long as N times that did in the recording. latency_ms stays as recorded too: a call is as long as it was, though
+calls follow each other faster, so that more of them began before a circuit's last change and count as stale.
+
+On a terminal --retime shows how many lines of the files are sent, and when the last one will be.
 
 ` + brokersHelp,
 		Example: `  fusebox emit < outcomes.jsonl
@@ -76,6 +80,13 @@ func (e *emitter) run(cmd *cobra.Command, c config, files []string, asJSON bool)
 		fmt.Fprintln(e.out, "reading outcomes from this terminal, one JSON object a line; Ctrl-D ends")
 	}
 	e.client, e.bar = client, newBar(e.out, "emit", total, isTerminal(e.out) && !typed)
+	if e.pace != nil && total >= 0 && isTerminal(e.out) {
+		lines, takes, err := survey(ctx, files, e.pace.speed)
+		if err != nil {
+			return err
+		}
+		e.bar, e.ends = newRetimeBar(e.out, lines, takes), time.Now().Add(takes)
+	}
 	began := time.Now()
 	err = e.emit(ctx, inputs)
 	summary := e.summary(time.Since(began))

@@ -34,6 +34,7 @@ type emitter struct {
 	topic  string
 	pace   *pacer // nil sends at once.
 	bar    *progressbar.ProgressBar
+	ends   time.Time // When the last line will be sent; the zero time where nobody knows, and the bar counts bytes.
 
 	mu      sync.Mutex // Guards what follows: acknowledgements come from the client's goroutines.
 	out     io.Writer
@@ -75,7 +76,7 @@ func (e *emitter) lines(ctx context.Context, in input) error {
 		if err != nil && !errors.Is(err, errTooLong) {
 			return fmt.Errorf("read %s: %w", where, err)
 		}
-		_ = e.bar.Add(read) // What a bar cannot show is no fault of the run.
+		e.passed(read)
 	}
 }
 
