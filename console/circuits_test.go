@@ -5,8 +5,13 @@ package console_test
 import (
 	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/console"
+	"github.com/fusebox-project/fusebox/processor/kafka"
 )
 
 const circuit = "case:route:v1"
@@ -50,6 +55,31 @@ func TestCircuit(t *testing.T) {
 			url.QueryEscape(time.Now().Add(time.Minute).Format(time.RFC3339)))
 		if got := none.at(t, "transitions.0"); none.status != 200 || got != nil {
 			t.Errorf("transitions since later = %d %s, want none", none.status, none.body)
+		}
+	})
+}
+
+// TestPagesGoByThePoliciesInForce: a reload writes no record of a circuit that is closed.
+func TestPagesGoByThePoliciesInForce(t *testing.T) {
+	var loop *kafka.Loop
+	inWorld(t, func(c *console.Config) { loop = c.Loop }, func(w *world) {
+		w.report(circuit, "accepted", 2)
+		w.await(circuit, "closed")
+		const words = "no policy matches"
+		for _, path := range []string{"/", "/circuits/" + circuit} {
+			if page := w.get(path); strings.Contains(page.body, words) {
+				t.Errorf("%s says of a circuit with a policy that none matches", path)
+			}
+		}
+		policies, err := breaker.Read("p.yaml", []byte(strings.ReplaceAll(policyText, "case:", "other:")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		loop.Reload(policies)
+		for _, path := range []string{"/", "/circuits/" + circuit} {
+			w.until(path+" says that no policy matches", func() bool {
+				return strings.Contains(w.get(path).body, words)
+			})
 		}
 	})
 }

@@ -89,8 +89,8 @@ func (c *Console) circuitPage(w http.ResponseWriter, r *http.Request) {
 	}
 	v := circuitView{
 		frame: c.frame("circuit", name), overrideForm: overrideForm{c.config.AdminToken != "", name, "Say it"},
-		Circuit: name, Born: s.Born, State: &s, Badge: newBadge(&s), Why: s.Because(), Next: s.Next(now),
-		Routers: routersDo(&s, now), HistorySpan: "24 hours",
+		Circuit: name, Born: s.Born, State: &s, Badge: newBadge(&s), Why: s.Because(),
+		Next: c.inForce().Next(&s, now), Routers: routersDo(&s, now), HistorySpan: "24 hours",
 	}
 	if !s.ChangedAt.IsZero() {
 		v.Since = schemas.Until(s.ChangedAt, now)
@@ -193,11 +193,7 @@ func newRuleView(r *liveRule) ruleView {
 
 // explain fills in what the policies in force say of the circuit.
 func (c *Console) explain(v *circuitView) {
-	published := c.view.inForce()
-	if published == nil {
-		return
-	}
-	policies := c.policies(published)
+	published, policies := c.view.inForce(), c.inForce()
 	if policies == nil {
 		return
 	}
@@ -220,8 +216,12 @@ func (c *Console) explain(v *circuitView) {
 	}
 }
 
-// policies reads the policies in force, nil where a newer version wrote them.
-func (c *Console) policies(published *schemas.PoliciesInForce) *breaker.Policies {
+// inForce returns the policies in force, nil where nobody has published any and where a newer version wrote them.
+func (c *Console) inForce() *breaker.Policies {
+	published := c.view.inForce()
+	if published == nil {
+		return nil
+	}
 	if known := c.read.Load(); known != nil && known.Version == published.Version {
 		return known
 	}

@@ -137,12 +137,12 @@ func (v *circuitsView) link(page int) string {
 func (c *Console) rows(ctx context.Context, states []schemas.State, now time.Time) []row {
 	ctx, cancel := context.WithTimeout(ctx, looksWithin)
 	defer cancel()
-	rows := make([]row, 0, len(states))
+	rows, judges := make([]row, 0, len(states)), c.inForce()
 	for i := range states {
 		s := &states[i]
 		r := row{
-			Badge: newBadge(s), Circuit: s.Circuit, Link: circuitLink(s.Circuit), Why: s.Because(), Next: s.Next(now),
-			ChangedAt: s.ChangedAt,
+			Badge: newBadge(s), Circuit: s.Circuit, Link: circuitLink(s.Circuit), Why: s.Because(),
+			Next: judges.Next(s, now), ChangedAt: s.ChangedAt,
 		}
 		if !s.ChangedAt.IsZero() {
 			r.Since = schemas.Until(s.ChangedAt, now)

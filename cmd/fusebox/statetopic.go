@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -82,6 +83,21 @@ func (s *stateTopic) add(r *kgo.Record) {
 			s.circuits[key] = known{state, r.Value}
 		}
 	}
+}
+
+// judges returns the policies in force, nil where nobody has published any, or where they are of a later version.
+func (s *stateTopic) judges() *breaker.Policies { return readInForce(s.policies) }
+
+// readInForce reads policies in force, which may be nil. It returns nil where this version cannot read them.
+func readInForce(published *schemas.PoliciesInForce) *breaker.Policies {
+	if published == nil {
+		return nil
+	}
+	policies, err := breaker.Read(published.Version, []byte(published.Text))
+	if err != nil {
+		return nil
+	}
+	return policies
 }
 
 // partitionReader reads what is committed in one partition, by fetch position.

@@ -66,7 +66,7 @@ the shadow would not be closed. Reads Kafka alone; no processor has to run.
 		}
 		read.note(cmd.ErrOrStderr(), now)
 		read.noteEmpty(cmd.ErrOrStderr(), circuits)
-		return printCircuits(cmd.OutOrStdout(), circuits, now)
+		return printCircuits(cmd.OutOrStdout(), circuits, read.judges(), now)
 	}
 	return cmd
 }
@@ -98,11 +98,13 @@ func (f statusFilter) check(args []string) error {
 	return nil
 }
 
-// matching returns the circuits that the filter lets through, the worst first.
+// matching returns the circuits that the filter lets through, the worst first, those that no policy in force matches
+// before those that are well.
 func (s *stateTopic) matching(filter statusFilter, now time.Time) []known {
 	var selected []known
+	judges := s.judges()
 	for name, k := range s.circuits {
-		k.State = k.At(now)
+		k.State = judges.Judged(k.At(now))
 		if filter.match != "" && !breaker.Glob(filter.match).Matches(name) {
 			continue
 		}
@@ -148,7 +150,7 @@ func printRaw(w io.Writer, circuits []known) error {
 }
 
 // printCircuits prints one line a circuit, and a second one with the cause of those that have one.
-func printCircuits(w io.Writer, circuits []known, now time.Time) error {
+func printCircuits(w io.Writer, circuits []known, judges *breaker.Policies, now time.Time) error {
 	if len(circuits) == 0 {
 		return nil
 	}
@@ -156,7 +158,8 @@ func printCircuits(w io.Writer, circuits []known, now time.Time) error {
 	rows := [][]string{{"STATE", "CIRCUIT", "EPOCH", "SINCE", ""}}
 	for _, k := range circuits {
 		rows = append(rows, []string{
-			stateWord(&k.State), k.Circuit, fmt.Sprint(k.Epoch), clock(now, k.ChangedAt), listedNext(&k.State, now),
+			stateWord(&k.State), k.Circuit, fmt.Sprint(k.Epoch), clock(now, k.ChangedAt),
+			listedNext(&k.State, judges, now),
 		})
 	}
 	lines := table(rows, widthOf(w), func(row, column int, cell string) string {
@@ -178,8 +181,8 @@ func printCircuits(w io.Writer, circuits []known, now time.Time) error {
 }
 
 // listedNext is next, and what a shadow has come to where it would not be closed.
-func listedNext(s *schemas.State, now time.Time) string {
-	words := s.Next(now)
+func listedNext(s *schemas.State, judges *breaker.Policies, now time.Time) string {
+	words := judges.Next(s, now)
 	if s.Shadow == nil || s.Shadow.State == schemas.Closed {
 		return words
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -26,7 +25,7 @@ func (d *detail) add(name, format string, args ...any) {
 func writeDetail(w io.Writer, s *schemas.State, policies *schemas.PoliciesInForce, now time.Time) error {
 	p := paletteFor(w)
 	headline := stateWord(s)
-	if after := s.Next(now); after != "" {
+	if after := readInForce(policies).Next(s, now); after != "" {
 		headline += ", " + after
 	}
 	fmt.Fprintf(w, "%s\n%s\n", p.bold(s.Circuit), p.state(s, headline))
@@ -107,9 +106,9 @@ func (d *detail) position(s *schemas.State, inForce *schemas.PoliciesInForce) {
 
 // judgeOf names what judges a circuit by the policies in force.
 func judgeOf(circuit string, inForce *schemas.PoliciesInForce) string {
-	policies, err := breaker.Read(inForce.Version, []byte(inForce.Text))
+	policies := readInForce(inForce)
 	switch {
-	case err != nil: // They are of a later version of Fusebox.
+	case policies == nil: // They are of a later version of Fusebox.
 		return "version " + inForce.Version
 	case !policies.For(circuit).Matched:
 		return "none: no policy of version " + inForce.Version + " matches"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func TestStatusMarksShadows(t *testing.T) {
 	open, closed := shadowed(), shadowed()
 	closed.Circuit, closed.Shadow = "d", &schemas.Shadow{Policy: "careful"}
 	var out strings.Builder
-	if err := printCircuits(&out, []known{{State: open}, {State: closed}}, noon); err != nil {
+	if err := printCircuits(&out, []known{{State: open}, {State: closed}}, nil, noon); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
@@ -55,6 +56,54 @@ func TestStatusMarksShadows(t *testing.T) {
 	}
 	if row := told(t, &open, nil, "shadow"); !strings.HasPrefix(row, "careful would be open: two: 2 outcomes") {
 		t.Errorf("the row shadow says %q", row)
+	}
+}
+
+// TestStatusListGoesByThePoliciesInForce: a reload writes no record of a circuit that is closed.
+func TestStatusListGoesByThePoliciesInForce(t *testing.T) {
+	inForce := &schemas.PoliciesInForce{Version: "now", Text: `version: 1
+policies:
+- {name: on, match: ["covered*", "watched"], rules: [{name: r, type: ratio, threshold: 0.3}]}
+- {name: out, match: ["off"], enabled: false, rules: [{name: r, type: ratio, threshold: 0.3}]}
+`}
+	read := stateTopic{circuits: map[string]known{}, policies: inForce}
+	for name, policy := range map[string]string{"covered": "", "covered too": "p", "lost": "p", "off": "p"} {
+		read.circuits[name] = known{State: schemas.State{
+			Circuit: name, Policy: policy, PolicyVersion: "before", Enforced: true, Born: noon, ChangedAt: noon,
+		}}
+	}
+	watched := schemas.State{Circuit: "watched", Policy: "p", Born: noon, ChangedAt: noon}
+	read.circuits["watched"] = known{State: watched}
+	list := func() string {
+		var out strings.Builder
+		if err := printCircuits(&out, read.matching(statusFilter{}, noon), read.judges(), noon); err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for line := range strings.Lines(out.String()) {
+			cells := regexp.MustCompile(`  +`).Split(strings.TrimSpace(line), -1)
+			said = append(said, strings.Join(append(cells[1:2], cells[4:]...), ": "))
+		}
+		return strings.Join(said[1:], "; ")
+	}
+	want := "lost: no policy matches; covered; covered too; off: its policy is off; watched"
+	if got := list(); got != want {
+		t.Errorf("the list says %q, want %q", got, want)
+	}
+	read.policies = nil
+	want = "covered: no policy matches; covered too; lost; off; watched: not enforced"
+	if got := list(); got != want {
+		t.Errorf("where nobody has published policies it says %q, want %q", got, want)
+	}
+	var out strings.Builder
+	lost := read.circuits["lost"].State
+	if err := writeDetail(&out, &lost, &schemas.PoliciesInForce{Version: "now", Text: `version: 1
+policies: [{name: sooner, match: ["c"], rules: [{name: r, type: ratio, threshold: 0.3}]}]
+`}, noon); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(out.String(), "lost\nclosed, no policy matches\n") {
+		t.Errorf("one circuit begins with %q", out.String())
 	}
 }
 
