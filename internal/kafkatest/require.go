@@ -21,6 +21,9 @@ var needs = map[string]func() error{
 	"kcat":       probeKcat,
 	"chromium":   probeChromium,
 	"prometheus": probePrometheus,
+	"java":       sync.OnceValue(probeJava),
+	"javascript": sync.OnceValue(probeJavaScript),
+	"jq":         probeJQ,
 	"python":     sync.OnceValue(probePython),
 	"shared":     probeShared,
 }
@@ -28,8 +31,9 @@ var needs = map[string]func() error{
 var docked = sync.OnceValue(probeDocker)
 
 // Require skips the test if the machine lacks one of the needs: docker, kafka (Docker and the image of Apache Kafka),
-// kcat, chromium, prometheus (and its promtool), python (with confluent-kafka), shared (the directory beside the
-// project). It fails the test instead if FUSEBOX_TEST_REQUIRE, a list with commas, names the need.
+// kcat, jq, chromium, prometheus (and its promtool), python, java and javascript (each with its Kafka client where it
+// looks for libraries, as .ci/run puts it there), shared (the directory beside the project). It fails the test instead
+// if FUSEBOX_TEST_REQUIRE, a list with commas, names the need.
 func Require(t testing.TB, names ...string) {
 	t.Helper()
 	required, err := requirements(os.Getenv("FUSEBOX_TEST_REQUIRE"))
@@ -147,17 +151,34 @@ func probePrometheus() error {
 	return nil
 }
 
-func probePython() error {
-	return loads("python3 with confluent-kafka", "python3", "-c", "import confluent_kafka")
+func probeJQ() error {
+	_, err := exec.LookPath("jq")
+	return err
 }
 
-// loads tells whether a program finds its library, and says what is missing in one line.
+func probeJava() error {
+	if _, err := exec.LookPath("javac"); err != nil {
+		return err
+	}
+	return loads("kafka-clients and jackson-databind on the CLASSPATH", "javap",
+		"org.apache.kafka.clients.producer.KafkaProducer", "com.fasterxml.jackson.databind.ObjectMapper")
+}
+
+func probeJavaScript() error {
+	return loads("kafkajs on the NODE_PATH", "node", "-e", "require('kafkajs')")
+}
+
+func probePython() error {
+	return loads("confluent-kafka", "python3", "-c", "import confluent_kafka")
+}
+
+// loads tells whether a program finds its library, and says which one it does not find.
 func loads(what string, command ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
 	if err != nil && len(out) > 0 {
-		return fmt.Errorf("no %s: %s", what, lastLine(out))
+		return fmt.Errorf("%s does not find %s", command[0], what)
 	}
 	return err
 }
