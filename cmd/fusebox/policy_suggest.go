@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/fusebox-project/fusebox/processor/backtest"
@@ -20,8 +20,12 @@ func newPolicySuggestCommand() *cobra.Command {
 		Short: "Propose thresholds from outcomes that were recorded while all was well",
 		Long: `Proposes ratio rules for each route of each use case from recorded outcomes of a healthy stretch, and
 prints them as a policy file. Comments in it say what they come from: a table of the windows that were weighed, with the
-least threshold of each that trips on nothing recorded, and by chance as rarely as --false-trips asks for, and how soon
-each would notice that half of the good answers go bad, or all.
+least threshold of each that trips on nothing recorded, and by chance as rarely as --false-trips asks for, how often
+that is at the recorded rate, and how soon each would notice that half of the good answers go bad, or all.
+
+--false-trips is what a rule may do on a route while all is well: so many in an hour, a day, a week, a month or a year,
+at the rate of the recording (and never in more than 1 of 100,000 windows), or a chance a window, such as 0.00001.
+Record at the rate that the route has: gaps, and hours with little to do, make it lower.
 
 Rules are proposed for failures, and for policy rejections, which are neutral by themselves. Kinds have the roles that
 they have by default. What gets no rule is named on stderr, with the reason. What is proposed passes
@@ -39,12 +43,13 @@ Exit status 3 if nothing can be proposed, as nothing could be told apart from wh
 	}
 	recorded := addRecordedFlags(cmd)
 	truthFile := cmd.Flags().String("truth", "", "a CSV `file` of stretches known to be bad")
-	falseTrips := cmd.Flags().Float64("false-trips", 1e-5, "the greatest `chance` of a false trip, a window")
+	falseTrips := cmd.Flags().String("false-trips", "1/week", "how `often` a rule may trip falsely, at most")
 	asJSON := addJSONFlag(cmd)
 	_ = cmd.MarkFlagFilename("truth", "csv")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		if math.IsNaN(*falseTrips) || *falseTrips < 1e-12 || *falseTrips > 0.1 {
-			return usageErrorf("--false-trips %v: want a chance from 1e-12 to 0.1, such as 0.00001", *falseTrips)
+		goal, err := suggest.ParseGoal(*falseTrips)
+		if err != nil {
+			return usageErrorf("--false-trips %s: %w", *falseTrips, err)
 		}
 		truth, err := readTruth(*truthFile)
 		if err != nil {
@@ -54,7 +59,7 @@ Exit status 3 if nothing can be proposed, as nothing could be told apart from wh
 		if err != nil {
 			return err
 		}
-		proposal, err := propose(cmd, input, truth, *falseTrips)
+		proposal, err := propose(cmd, input, truth, goal)
 		if err != nil {
 			return err
 		}
@@ -67,7 +72,7 @@ Exit status 3 if nothing can be proposed, as nothing could be told apart from wh
 }
 
 // propose reads what was recorded and weighs it.
-func propose(cmd *cobra.Command, input *recorded, truth []backtest.Bad, falseTrips float64) (suggest.Proposal, error) {
+func propose(cmd *cobra.Command, input *recorded, truth []backtest.Bad, goal suggest.Goal) (suggest.Proposal, error) {
 	var recording suggest.Recording
 	for o, err := range input.outcomes(cmd.Context()) {
 		if err == nil {
@@ -80,7 +85,21 @@ func propose(cmd *cobra.Command, input *recorded, truth []backtest.Bad, falseTri
 	if err := input.summary(); err != nil {
 		return suggest.Proposal{}, err
 	}
-	return recording.Propose(falseTrips)
+	bar := newStepBar(cmd.ErrOrStderr(), "weigh")
+	defer func() { _ = bar.Finish() }() // What a bar cannot show is no fault of the run.
+	return recording.Propose(goal, func(done, total int) error {
+		bar.ChangeMax(total)
+		_ = bar.Set(done)
+		return cmd.Context().Err()
+	})
+}
+
+// newStepBar returns a progress bar over steps of work.
+func newStepBar(w io.Writer, what string) *progressbar.ProgressBar {
+	return progressbar.NewOptions(1,
+		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(isTerminal(w)),
+		progressbar.OptionSetDescription(what), progressbar.OptionThrottle(time.Second),
+		progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
 }
 
 // isKnownBad tells whether an outcome lies in a stretch that is known to be bad.

@@ -33,6 +33,7 @@ type Signal struct {
 	Kind       string      `json:"kind,omitempty"` // Empty for the failures.
 	Seen       int         `json:"seen"`           // Healthy outcomes that such a rule sees.
 	Bad        int         `json:"bad"`            // Those of them that are bad.
+	PerDay     float64     `json:"per_day"`        // Outcomes that such a rule sees; 0 where that is not known.
 	Level      Level       `json:"level"`          // Of the circuit with the worst one.
 	Candidates []Candidate `json:"candidates"`
 	Proposed   []Proposed  `json:"proposed"` // At most two.
@@ -53,11 +54,14 @@ type Candidate struct {
 	Streaks   float64 `json:"streaks"`   // How many outcomes tell as much as one, as they come in streaks.
 	Upper     float64 `json:"upper"`     // The share of bad ones that can lie behind the recording.
 	Chance    float64 `json:"chance"`    // Of a false trip in a window.
+	PerDay    float64 `json:"per_day"`   // False trips on the route, at the recorded rate, at most.
 	Half      Delay   `json:"half"`      // If from some moment on half of the good answers went bad.
 	All       Delay   `json:"all"`       // If all did.
 	Truth     *Found  `json:"truth"`     // Of the stretches that are known to be bad; null where there are none.
 
-	least int // What Matching is at least.
+	least  int     // What Matching is at least.
+	passed float64 // The chance of that many.
+	rare   bool    // That is seldom enough, and Matching is more as it has to mean a loss.
 }
 
 // Delay is after how many outcomes a change is found: within so many in five and in nine cases of ten, -1
@@ -89,8 +93,8 @@ type tally struct {
 
 type sighted struct{ bad, known bool } // An outcome, and whether it lies in a stretch that is known to be bad.
 
-// signal weighs the rules that watch one thing.
-func (r *Recording) signal(g *Group, w watch, falseTrips float64) Signal {
+// signal weighs the rules that watch one thing, and says after each window how many are weighed.
+func (r *Recording) signal(g *Group, w watch, goal Goal, step func(weighed int) error) (Signal, error) {
 	s := Signal{Name: w.name, Kind: w.kind, Candidates: []Candidate{}, Proposed: []Proposed{}}
 	var runs []run
 	for _, circuit := range g.Circuits {
@@ -99,7 +103,12 @@ func (r *Recording) signal(g *Group, w watch, falseTrips float64) Signal {
 		s.Bad += number(x.healthy)
 		runs = append(runs, x)
 	}
-	for _, last := range lasts {
+	s.PerDay = r.perDay(g, runs)
+	falseTrips := goal.chance(s.PerDay)
+	for i, last := range lasts {
+		if err := step(i); err != nil {
+			return Signal{}, err
+		}
 		c := Candidate{Last: last, least: leastMatching}
 		for _, x := range runs {
 			c.clear(x.records)
@@ -120,11 +129,27 @@ func (r *Recording) signal(g *Group, w watch, falseTrips float64) Signal {
 			break
 		}
 		c.Threshold = float64(c.thousandths(c.Matching)) / 1000
+		c.PerDay = c.Chance * s.PerDay
 		c.try(runs)
 		s.Candidates = append(s.Candidates, c)
 	}
 	s.choose()
-	return s
+	return s, step(len(lasts))
+}
+
+// perDay returns how many outcomes of a group come to a rule in a day, 0 where all were recorded at one moment.
+func (r *Recording) perDay(g *Group, runs []run) float64 {
+	first, last, seen := int64(math.MaxInt64), int64(math.MinInt64), 0
+	for i, circuit := range g.Circuits {
+		for _, m := range *r.circuits[circuit] {
+			first, last = min(first, m.at), max(last, m.at)
+		}
+		seen += len(runs[i].whole)
+	}
+	if last <= first {
+		return 0
+	}
+	return float64(seen) * float64(day.Milliseconds()) / float64(last-first)
 }
 
 // run returns what a rule sees of a circuit.
@@ -188,6 +213,10 @@ func (c *Candidate) fit(l *Level, falseTrips float64) {
 	k := max(c.least, int(math.Ceil(loss*float64(c.Last)-1e-9)))
 	for k <= c.Last && trips[k] > falseTrips {
 		k++
+	}
+	if c.least <= c.Last {
+		c.passed = max(c.passed, trips[c.least])
+		c.rare = c.passed <= falseTrips
 	}
 	chance := 0.0
 	if k <= c.Last {

@@ -123,7 +123,7 @@ func (r *Recording) classOf(kind string) class {
 
 // Proposal is what a recording says for.
 type Proposal struct {
-	FalseTrips float64   `json:"false_trips"` // The chance of one a window that was asked for, at most.
+	FalseTrips Goal      `json:"false_trips"` // What was asked for, at most.
 	Outcomes   int       `json:"outcomes"`
 	Healthy    int       `json:"healthy"`
 	From       time.Time `json:"from"` // Of the healthy ones.
@@ -159,9 +159,10 @@ func (g *Group) rules() int {
 	return n
 }
 
-// Propose proposes rules that trip falsely in one window of so many at most. There must be an outcome.
-func (r *Recording) Propose(falseTrips float64) (Proposal, error) {
-	p := Proposal{FalseTrips: falseTrips, Outcomes: r.outcomes, Healthy: r.healthy, From: r.from, To: r.to}
+// Propose proposes rules that trip falsely as often as the goal allows at most. There must be an outcome. As that can
+// take long, step is called, where it is not nil, with how much of all is done; its error ends the work.
+func (r *Recording) Propose(goal Goal, step func(done, total int) error) (Proposal, error) {
+	p := Proposal{FalseTrips: goal, Outcomes: r.outcomes, Healthy: r.healthy, From: r.from, To: r.to}
 	p.Unknown = r.unknown
 	groups := map[string]*Group{}
 	for _, circuit := range slices.Sorted(maps.Keys(r.circuits)) {
@@ -180,10 +181,21 @@ func (r *Recording) Propose(falseTrips float64) (Proposal, error) {
 		return Proposal{}, fmt.Errorf("there are %d routes, and a policy file has at most %d policies; give fewer",
 			len(groups), mostGroups)
 	}
+	done, total := 0, len(groups)*len(watched)*len(lasts)
 	for _, name := range slices.SortedFunc(maps.Keys(groups), closestFirst) {
 		g := groups[name]
 		for _, w := range watched {
-			g.Signals = append(g.Signals, r.signal(g, w, falseTrips))
+			s, err := r.signal(g, w, goal, func(weighed int) error {
+				if step == nil {
+					return nil
+				}
+				return step(done+weighed, total)
+			})
+			if err != nil {
+				return Proposal{}, err
+			}
+			done += len(lasts)
+			g.Signals = append(g.Signals, s)
 		}
 		p.Groups = append(p.Groups, *g)
 	}

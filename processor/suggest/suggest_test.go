@@ -78,19 +78,28 @@ func failing(seed uint64, share, streaks float64) func(int) string {
 // propose returns what is proposed by outcomes, those from a place on being known to be bad.
 func propose(t *testing.T, outcomes []schemas.Outcome, bad int, falseTrips float64) suggest.Proposal {
 	t.Helper()
+	return proposeBy(t, outcomes, bad, suggest.Goal{Trips: falseTrips})
+}
+
+// proposeBy is propose with a goal of any kind.
+func proposeBy(t *testing.T, outcomes []schemas.Outcome, bad int, goal suggest.Goal) suggest.Proposal {
+	t.Helper()
 	var r suggest.Recording
 	for i := range outcomes {
 		if err := r.Add(&outcomes[i], i >= bad); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p, err := r.Propose(falseTrips)
+	p, err := r.Propose(goal, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	passes(t, &p, outcomes[:min(bad, len(outcomes))])
 	return p
 }
+
+// weekly is what is asked for where nobody says more.
+var weekly = suggest.Goal{Trips: 1, Every: 7 * 24 * time.Hour}
 
 // all is a place behind all outcomes.
 const all = math.MaxInt
@@ -123,7 +132,7 @@ func TestRecorded(t *testing.T) {
 	uneven := map[string]bool{"prime.gpt-4": true}
 	for name, outcomes := range recorded(t) {
 		half := len(outcomes) / 2
-		found := trips(t, propose(t, outcomes[:half], all, 1e-5).Policy, outcomes)
+		found := trips(t, proposeBy(t, outcomes[:half], all, weekly).Policy, outcomes)
 		if len(found) > 0 && found[0] < half {
 			t.Errorf("%s: what its healthy half proposes trips there, at %d", name, found[0])
 		}
@@ -133,7 +142,7 @@ func TestRecorded(t *testing.T) {
 		if within[name] == 0 && len(found) > 0 {
 			t.Errorf("%s trips at %v, want its change not found", name, found)
 		}
-		early := trips(t, propose(t, outcomes[:half/2], all, 1e-5).Policy, outcomes[:half])
+		early := trips(t, proposeBy(t, outcomes[:half/2], all, weekly).Policy, outcomes[:half])
 		if (len(early) > 0) != uneven[name] {
 			t.Errorf("%s: what its first quarter proposes trips in the first half at %v", name, early)
 		}
@@ -328,7 +337,7 @@ func TestAlias(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if p, err := r.Propose(1e-5); err != nil || len(p.Groups) != 3 {
+	if p, err := r.Propose(weekly, nil); err != nil || len(p.Groups) != 3 {
 		t.Errorf("%d groups, %v, want 3", len(p.Groups), err)
 	}
 }
@@ -340,7 +349,7 @@ func TestCounts(t *testing.T) {
 	if err := r.Add(&o, false); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := r.Propose(1e-5); err != nil || p.Healthy != 300 || p.Groups[0].Signals[0].Seen != 300 {
+	if p, err := r.Propose(weekly, nil); err != nil || p.Healthy != 300 || p.Groups[0].Signals[0].Seen != 300 {
 		t.Errorf("a count of 300 is %d outcomes, %v", p.Healthy, err)
 	}
 	o.Count = suggest.MostOutcomes - 299
@@ -368,7 +377,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := r.Propose(1e-5)
+	p, err := r.Propose(weekly, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

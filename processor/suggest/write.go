@@ -29,7 +29,7 @@ func (p *Proposal) write(r *Recording) (string, error) {
 		fmt.Fprintf(&b, "# Another %s lie in the stretches that --truth names as bad, and are left out.\n",
 			thousands(p.Outcomes-p.Healthy))
 	}
-	fmt.Fprintf(&b, preface, thousands(int(math.Round(1/p.FalseTrips))), drills)
+	fmt.Fprintf(&b, preface, p.FalseTrips.words(), drills)
 	if p.Rules() > 0 {
 		b.WriteString(r.replay(policies))
 	}
@@ -50,8 +50,11 @@ const preface = `# All is taken to have been well then, so what was bad counts a
 # Each line of a table is a rule that was tried: it opens a circuit when so many "of them", of the "last" outcomes, are
 # bad. As a share that is the "threshold". It is the smallest number that
 # - the recording never comes to: "most seen" is the most that were bad among so many outcomes in a row;
-# - chance comes to in 1 of %s windows at most (--false-trips), see "trips by chance"; each outcome ends a window;
+# - chance comes to at most %s (--false-trips);
 # - means that a third of the good answers went bad, or more: a route that loses fewer is still better than none.
+# "trips by chance" says how likely a window is to trip it while all is well; each outcome ends a window. "false trips"
+# says how often that is at the recorded rate of the route, all of its circuits together, from its first outcome to its
+# last. There are fewer: windows overlap, so that several of them make one trip. "-" stands where no number would do.
 # "half go bad" and "all go bad" tell how soon it opens when from some moment on half of the good answers go bad, or all
 # of them: after so many outcomes in 5, and in 9, of 10 cases, tried at %d moments of the recording.
 # * marks what is proposed.
@@ -163,7 +166,7 @@ func (s *Signal) words() []string {
 		return append(lines, strings.Split("No rule: "+strings.Replace(s.whyNone(), "; ", ";\n", 1)+".", "\n")...)
 	}
 	for _, p := range s.Proposed {
-		lines = append(lines, s.Candidates[p.Candidate].words(s.Name, p.Rule)...)
+		lines = append(lines, s.Candidates[p.Candidate].words(s, p.Rule)...)
 	}
 	if len(s.Proposed) == 1 && s.Proposed[0].Rule != s.Name {
 		lines = append(lines, "No rule notices that half of the good answers go bad and does not trip by chance too.")
@@ -171,19 +174,21 @@ func (s *Signal) words() []string {
 	return lines
 }
 
-// words tells why the candidate is proposed as a rule that watches for such outcomes: for half of the good answers, or
-// for all.
-func (c *Candidate) words(watched, rule string) []string {
+// words tells why the candidate is proposed as a rule for a signal: for half of the good answers, or for all.
+func (c *Candidate) words(s *Signal, rule string) []string {
 	why := "all good answers go bad"
-	if rule == watched {
+	if rule == s.Name {
 		why = "half of the good answers go bad"
 	}
 	lines := []string{
 		fmt.Sprintf("%s: opens when %d of the last %d are %s: the first to notice that %s.", rule, c.Matching, c.Last,
-			watched, why),
+			s.Name, why),
 		fmt.Sprintf("  At most %d of %d were in the recording, which is too short to rule out %s in the long run;",
 			c.Highest, c.Last, percent(c.Upper)),
-		fmt.Sprintf("  even then the chance that a window trips it is %s.", rarely(c.Chance)),
+		fmt.Sprintf("  even then the chance that a window trips it is %s%s.", rarely(c.Chance), c.inTime(s)),
+	}
+	if c.Matching > c.least {
+		lines = append(lines, c.whyNotFewer())
 	}
 	if c.Streaks > 1.05 {
 		lines = append(lines, fmt.Sprintf("  Bad ones come in streaks, of which %.1f tell as much as one by itself.",
@@ -199,6 +204,23 @@ func (c *Candidate) words(watched, rule string) []string {
 			t.Stretches-t.Missed, t.Stretches, t.Slowest))
 	}
 	return lines
+}
+
+// inTime tells how often the rule trips by chance.
+func (c *Candidate) inTime(s *Signal) string {
+	if s.PerDay == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": at %s, %s at most", rate(s.PerDay), often(c.PerDay))
+}
+
+// whyNotFewer tells why the rule waits for more than would have been enough to never trip in the recording.
+func (c *Candidate) whyNotFewer() string {
+	why := "the chance of that many in a window is " + rarely(c.passed)
+	if c.rare {
+		why = "so few can mean that less than a third of the good answers went bad"
+	}
+	return fmt.Sprintf("  %d, which the recording never comes to, is passed over: %s.", c.least, why)
 }
 
 func (l *Level) words() string {
@@ -217,13 +239,13 @@ func (s *Signal) table(b *strings.Builder) {
 	}
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	head := "last\tthreshold\tof them\tmost seen\ttrips by chance\thalf go bad\tall go bad\t"
+	head := "last\tthreshold\tof them\tmost seen\ttrips by chance\tfalse trips\thalf go bad\tall go bad\t"
 	if s.Candidates[0].Truth != nil {
 		head += "bad stretches\t"
 	}
 	fmt.Fprintln(w, head)
 	for i := range s.Candidates {
-		fmt.Fprintln(w, s.Candidates[i].row())
+		fmt.Fprintln(w, s.Candidates[i].row(s.PerDay > 0))
 	}
 	w.Flush()
 	i := -1
@@ -237,12 +259,16 @@ func (s *Signal) table(b *strings.Builder) {
 	}
 }
 
-func (c *Candidate) row() string {
-	threshold, matching := decimal(c.Threshold), strconv.Itoa(c.Matching)
-	if c.Matching > c.Last {
-		threshold, matching = "none", "-"
+// row is a line of the table; whether the rate is known tells whether it can say how often the rule trips.
+func (c *Candidate) row(timed bool) string {
+	threshold, matching, chance, trips := decimal(c.Threshold), strconv.Itoa(c.Matching), rarely(c.Chance), "-"
+	switch {
+	case c.Matching > c.Last:
+		threshold, matching, chance = "none", "-", "-"
+	case timed:
+		trips = often(c.PerDay)
 	}
-	row := fmt.Sprintf("%d\t%s\t%s\t%d\t%s\t%s\t%s\t", c.Last, threshold, matching, c.Highest, rarely(c.Chance),
+	row := fmt.Sprintf("%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t", c.Last, threshold, matching, c.Highest, chance, trips,
 		c.Half.words(), c.All.words())
 	if c.Truth != nil {
 		row += c.Truth.words() + "\t"
@@ -272,10 +298,7 @@ func (d Delay) words() string {
 
 // rarely writes a small chance.
 func rarely(chance float64) string {
-	switch {
-	case chance == 0:
-		return "-"
-	case chance < 1e-9:
+	if chance < 1e-9 {
 		return "< 1 in 10^9"
 	}
 	digits := math.Pow(10, math.Floor(math.Log10(1/chance))-1)
