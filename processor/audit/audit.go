@@ -56,6 +56,8 @@ type Audit struct {
 	ended     bool        // There are no more.
 
 	cut      *Cut
+	reached  bool            // Ahead is that of the cut.
+	ahead    time.Time       // See Replay.Ahead.
 	group    []published     // They tell the cut.
 	odd      []published     // Their inputs cannot be right: they are looked for by circuit and sequence.
 	switches []Switch        // That come at the cut, or after it.
@@ -63,6 +65,7 @@ type Audit struct {
 	done     bool
 	last     int64 // The offset of the last record published that was looked at.
 
+	policies *breaker.Policies
 	known    bool      // The policies in force are at hand.
 	clamped  time.Time // Up to when the clock may be off, as a timestamp was clamped.
 	handled  int       // Since the last sweep.
@@ -97,6 +100,7 @@ func New(c Config) *Audit {
 	if c.Policies == nil {
 		c.Policies = breaker.Builtin() // Nothing is compared before others are in force.
 	}
+	a.policies = c.Policies
 	a.core = processor.New(c.Policies)
 	return a
 }
@@ -139,6 +143,9 @@ func (a *Audit) Run() Feed {
 		if feed := a.inputs.Wants(a.cut); feed != Nothing {
 			return feed
 		}
+		if !a.reached {
+			a.reached, a.ahead = true, a.inputs.Ahead(a.cut)
+		}
 		if h, any := a.inputs.Next(a.cut); any {
 			a.handle(&h)
 		} else {
@@ -172,6 +179,7 @@ func (a *Audit) handle(h *Handled) {
 	}
 	result := a.core.Step(h.At, h.Input)
 	a.note(t, h, &result)
+	t.order = t.order || a.mayBeLate(h, result.Why)
 	if t.followed {
 		a.take(result.States, last)
 		a.take(result.Shadows, last)
@@ -181,6 +189,25 @@ func (a *Audit) handle(h *Handled) {
 		a.core.Sweep(math.MaxInt)
 		a.core.Commit()
 	}
+}
+
+// mayBeLate tells whether an outcome was counted that would have been late behind a signal handled near it: in which
+// order they were, the log does not tell. Only a clock that signals have moved on can make the difference.
+func (a *Audit) mayBeLate(h *Handled, why processor.Why) bool {
+	o := h.Input.Outcome
+	if o == nil || why != processor.Counted || !a.ahead.After(h.At) {
+		return false
+	}
+	at := o.Time
+	if at.IsZero() {
+		at = h.At
+	}
+	for p := a.policies.For(h.Circuit); p != nil; p = p.Shadow {
+		if p.Longest > 0 && at.Before(a.ahead.Add(-p.Longest)) {
+			return true
+		}
+	}
+	return false
 }
 
 // take takes what a record made. Only the one that makes the cut is known to have made something.
@@ -203,7 +230,7 @@ func (a *Audit) reach() {
 	a.compare()
 	a.core.Commit()
 	a.done = a.cut.At == a.config.End && a.ended && len(a.published) == 0
-	a.cut = nil
+	a.cut, a.reached = nil, false
 }
 
 // reload puts other policies in force. While they are not at hand nothing can be told of any circuit.
@@ -217,7 +244,7 @@ func (a *Audit) reload(s Switch) {
 		}
 		return
 	}
-	a.known = true
+	a.known, a.policies = true, s.Policies
 	for _, state := range a.core.Reload(s.Policies, a.inputs.At()) {
 		if a.track(state.Circuit).followed {
 			a.made = append(a.made, state)

@@ -185,6 +185,32 @@ func TestAuditOfOrder(t *testing.T) {
 	want(t, r.audit(r.whole(), 0), fmt.Sprintf("%d same, 0 differ; order: 1 of 0 circuits", len(r.published)-1))
 }
 
+// TestAuditOfAnOutcomeHeldUp has an outcome handled behind a newer signal, as its partition was slow to show it: it was
+// late then, and by the order of the timestamps it is not. What came of that is no difference; the circuit is followed
+// again from the change that was published.
+func TestAuditOfAnOutcomeHeldUp(t *testing.T) {
+	for name, tt := range map[string]struct {
+		held time.Duration // When the outcome was written that is handled behind a signal of 20 s.
+		kind string
+		want string
+	}{
+		"a trip more":  {10 * sec, good, "3 same, 0 differ; order: 1 of 0 circuits"},
+		"a trip less":  {10 * sec, bad, "3 same, 0 differ; order: 0 of 0 circuits; unchanged: 1 of 0 circuits"},
+		"not late yet": {16 * sec, good, "4 same, 0 differ"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, strings.Replace(strict, "threshold: 2}",
+				"threshold: 2}, {name: wide, type: count, threshold: 900, window: 5s}", 1))
+			r.outcomesOf(0, "a", good, bad)
+			r.signal(20*sec, schemas.Signal{Type: schemas.Claim, Circuit: "b", Holder: "r", Lease: "L"})
+			r.outcome(tt.held, "a", tt.kind, "")
+			r.outcomesOf(21*sec, "a", bad, bad)
+			r.outcomesOf(60*sec, "a", good)
+			want(t, r.audit(r.whole(), 0), tt.want)
+		})
+	}
+}
+
 // TestAuditOfRecovery has a trip whose attempt depends on a recovery before the range.
 func TestAuditOfRecovery(t *testing.T) {
 	r := newRig(t, strict)

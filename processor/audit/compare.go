@@ -25,6 +25,9 @@ func (a *Audit) compare() {
 		case t.repeats:
 			a.tally.gap(Repeats, *p)
 			a.readopt(p, t, records[i+1:])
+		case t.order:
+			a.tally.gap(Order, *p)
+			a.readopt(p, t, records[i+1:])
 		default:
 			a.differs(p, nil)
 		}
@@ -118,6 +121,7 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 		a.tally.report.Same++
 		t.suspect = false
 		t.repeats = t.repeats && (t.unsure() || p.ChangedAt.Before(a.core.Clock()))
+		t.order = t.order && p.ChangedAt.Before(a.core.Clock())
 	case t.repeats && mayRepeat(&p.State, made, fields), t.repeated && shadowMayRepeat(&p.State, made, fields):
 		a.tally.gap(Repeats, *p)
 		a.readopt(p, t, behind)
@@ -126,6 +130,9 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 		a.readopt(p, t, behind)
 	case onlyLate(&p.State, made, fields):
 		a.tally.gap(Order, *p)
+	case t.order:
+		a.tally.gap(Order, *p)
+		a.readopt(p, t, behind)
 	case !t.recovers && onlyAttempt(fields):
 		a.tally.gap(Recovery, *p)
 		a.readopt(p, t, behind)

@@ -95,6 +95,11 @@ func (a *Audit) missing(made *schemas.State) {
 		t.followed = false
 		return
 	}
+	if t.order {
+		a.tally.gap(Order)
+		t.followed = false
+		return
+	}
 	if t.suspect {
 		a.tally.goesOn(t.told, before)
 		return

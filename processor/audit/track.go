@@ -18,6 +18,7 @@ type track struct {
 	from     schemas.Inputs // Of the record by which it was adopted.
 	suspect  bool           // The last record that was compared differed.
 	clamped  bool           // A timestamp was clamped since its last change.
+	order    bool           // Since its last change an outcome was counted that may have been late: see mayBeLate.
 	ids      int            // Outcomes with ids that were seen.
 	repeats  bool           // Since its last change, something came that may repeat what came before the range.
 	repeated bool           // So it did since the circuit was born: its shadow may have counted that ever since.
@@ -132,7 +133,7 @@ func (a *Audit) adopt(p *published) bool {
 		t.ids = 0
 	}
 	a.core.Adopt(&p.State)
-	t.born, t.clamped, t.suspect, t.repeats = false, false, false, false
+	t.born, t.clamped, t.suspect, t.repeats, t.order = false, false, false, false, false
 	t.from = p.Inputs
 	t.recovers = p.Attempt == 0 || breaker.Recovers(&p.State)
 	a.follow(t)
