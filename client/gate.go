@@ -156,8 +156,15 @@ func (g *Gate) Close() error {
 	return g.err
 }
 
-// report is what becomes of a lease that was reported.
-func (g *Gate) report(l Lease, o Outcome) error { return g.reporter.send(l, o) }
+// report is what becomes of a lease that was reported. A probe whose outcome was not taken is given back without a
+// verdict.
+func (g *Gate) report(l Lease, o Outcome) error {
+	err := g.reporter.send(l, o)
+	if err != nil && l.probe != nil && !errors.Is(err, ErrClosed) {
+		_ = g.free(l.circuit, l.probe.id, false) // What cannot be sent is counted.
+	}
+	return err
+}
 
 // release gives a probe's lease back. A call through a closed circuit that was cancelled is no evidence, and nobody
 // waits for it: there is nothing to send.

@@ -17,6 +17,7 @@ import (
 const (
 	claimSpread = 100 * time.Millisecond // Over which routers spread their claims, once a probe is to be had.
 	sameClaims  = 8                      // Claims with one id.
+	mostAsked   = 16                     // Ids that may still be granted.
 	claimRest   = 10 * time.Second       // Most time between claims that nobody answers.
 )
 
@@ -31,8 +32,8 @@ type prober struct {
 	waiting chan struct{} // Of the one call that waits for its claim; nil where none does. A record pokes it.
 	ends    time.Time     // When that one gives up.
 	rests   time.Time     // No claim before, as nobody answered.
-	asked   string        // The lease that was claimed, until it is granted.
-	epoch   int64         // Under which it was claimed.
+	asked   []string      // The leases that were claimed, the newest last, until it is granted.
+	epoch   int64         // Under which they were claimed.
 	claims  int           // That were not answered since the newest record.
 	spares  []*spare
 }
@@ -54,6 +55,9 @@ func (g *Gate) prober(circuit string, s *slot) *prober {
 
 // claim asks for the lease of a probe and waits for it.
 func (e *entry) claim(ctx context.Context) (Lease, error) {
+	if ctx.Err() != nil {
+		return Lease{}, fmt.Errorf("enter %s: %w", e.circuit, context.Cause(ctx))
+	}
 	g := e.gate
 	p := g.prober(e.circuit, e.slot)
 	poke, rests := p.begin(e.now, g.config.ProbeWait)
@@ -67,7 +71,7 @@ func (e *entry) claim(ctx context.Context) (Lease, error) {
 
 // await sends the claim when it is this router's turn, and waits for the answer.
 func (e *entry) await(ctx context.Context, p *prober, poke <-chan struct{}) (Lease, error) {
-	g, turn := e.gate, p.turn(e.gate.config.Router, &e.state)
+	g, turn := e.gate, e.turn(p)
 	end := e.now.Add(g.config.ProbeWait)
 	timer := time.NewTimer(max(turn.Sub(e.now), 0))
 	defer timer.Stop()
@@ -121,29 +125,43 @@ func (p *prober) end(now time.Time, wait time.Duration, granted bool) {
 	}
 }
 
-// turn returns when this router may claim: a little after a probe came to be had, each router at another time.
-func (p *prober) turn(router string, s *schemas.State) time.Time {
+// turn returns when this router may claim: a little after a probe came to be had, by a record, the end of the break or
+// that of a lease, each router at another time.
+func (e *entry) turn(p *prober) time.Time {
 	p.mu.Lock()
 	since := p.came
 	p.mu.Unlock()
+	s := &e.state
 	if since.Before(s.RetryAt) {
 		since = s.RetryAt
 	}
+	if seen := e.slot.state.Load(); seen != nil {
+		for _, l := range seen.Leases {
+			if since.Before(l.ExpiresAt) && !e.now.Before(l.ExpiresAt) {
+				since = l.ExpiresAt
+			}
+		}
+	}
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%d", router, s.Circuit, s.Epoch, s.Sequence)
+	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%d", e.gate.config.Router, s.Circuit, s.Epoch, s.Sequence)
 	return since.Add(time.Duration(h.Sum64() % uint64(claimSpread)))
 }
 
 // ask returns the id of the lease to claim. It is the same one while nobody answers, so that claims that are all
-// answered in the end are granted one lease; a new one now and then, should an answer have been lost.
+// answered in the end are granted one lease; a new one now and then, should an answer have been lost. Whichever of
+// them is granted is this router's.
 func (p *prober) ask(epoch int64) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.asked == "" || p.epoch != epoch || p.claims >= sameClaims {
-		p.asked, p.epoch, p.claims = ulid.Make().String(), epoch, 0
+	if p.epoch != epoch {
+		p.asked, p.epoch = nil, epoch
+	}
+	if len(p.asked) == 0 || p.claims >= sameClaims {
+		p.asked = append(p.asked[max(0, len(p.asked)-mostAsked+1):], ulid.Make().String())
+		p.claims = 0
 	}
 	p.claims++
-	return p.asked
+	return p.asked[len(p.asked)-1]
 }
 
 // arrived takes a new record of the circuit in. A lease that was claimed and stands in it waits for a call.
@@ -158,11 +176,14 @@ func (p *prober) arrived(s *schemas.State, now time.Time) {
 		}
 		return dead
 	})
-	if l := leaseOf(s, p.asked); l != nil {
-		p.asked = ""
-		p.gate.counts.leases.Add(1)
-		p.spares = append(p.spares, p.spare(l, now))
-	}
+	p.asked = slices.DeleteFunc(p.asked, func(id string) bool {
+		l := leaseOf(s, id)
+		if l != nil {
+			p.gate.counts.leases.Add(1)
+			p.spares = append(p.spares, p.spare(l, now))
+		}
+		return l != nil
+	})
 	if p.waiting != nil {
 		select {
 		case p.waiting <- struct{}{}:
@@ -233,13 +254,13 @@ func (g *Gate) giveBackAll() {
 			one.back.Stop()
 			ids = append(ids, one.id)
 		}
-		asked := p.asked
+		asked := slices.Clone(p.asked)
 		p.mu.Unlock()
 		for _, id := range ids {
 			p.giveBack(id)
 		}
-		if asked != "" {
-			_ = g.free(p.circuit, asked, true)
+		for _, id := range asked {
+			_ = g.free(p.circuit, id, true)
 		}
 	}
 }

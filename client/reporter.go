@@ -165,12 +165,20 @@ func (r *Reporter) produce(o *schemas.Outcome, size int64) {
 	}, func(_ *kgo.Record, err error) {
 		r.queue.give(size)
 		if err != nil {
+			forgetTopic(r.kafka, r.config.Topics.Outcomes, err)
 			r.losses.add(n, err)
 			return
 		}
 		r.sent.Add(1)
 		r.told.Add(n)
 	})
+}
+
+// forgetTopic lets a client ask anew for a topic that was made anew. By itself it asks no more.
+func forgetTopic(kafka *kgo.Client, topic string, err error) {
+	if errors.Is(err, kerr.UnknownTopicID) {
+		kafka.PurgeTopicsFromProducing(topic)
+	}
 }
 
 // ReporterStats says what has become of the outcomes that were reported.

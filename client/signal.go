@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -54,9 +53,7 @@ func (g *Gate) send(s *schemas.Signal) error {
 // lost notes that a signal could not be sent.
 func (g *Gate) lost(s *schemas.Signal, err error) {
 	g.counts.signalsLost.Add(1)
-	if errors.Is(err, kerr.UnknownTopicID) { // The topic was made anew. The client asks no more by itself.
-		g.kafka.PurgeTopicsFromProducing(g.config.Topics.Signals)
-	}
+	forgetTopic(g.kafka, g.config.Topics.Signals, err)
 	if !errors.Is(err, kgo.ErrClientClosed) {
 		g.config.Log.Warn("a signal could not be sent", "signal", s.Type, "circuit", s.Circuit, "err", err)
 	}
