@@ -36,8 +36,10 @@ instead of B changes, and arrows lead from B to A.
     extraction:gpt-primary:v4,2026-09-14T12:00:00Z,2026-09-14T12:40:00Z
 An empty "to" is the end of the record. A stretch is found by the first trip in it, its delay counted from the circuit's
 first outcome in it; one in which the circuit was open already is found at once. A false trip is one from closed,
-outside every stretch of its circuit. Exit status 3 if --max-delay or --max-false-trips is exceeded by --policy; a
-stretch that was missed exceeds every delay.`,
+outside every stretch of its circuit. Exit status 3 if --policy exceeds --max-delay, --max-false-trips or
+--max-missed. Where any limit is given, no stretch may be missed unless --max-missed allows it, and no record left out
+unless --max-left-out does; and most outcomes of no circuit may be late, as they are where a file is not in the order
+of time.`,
 		Example: `  fusebox backtest --policy policies.yaml recorded.jsonl
   fusebox backtest --policy policies.yaml --compare builtin --html report.html \
     monday.jsonl.gz tuesday.jsonl.gz
@@ -50,9 +52,7 @@ stretch that was missed exceeds every delay.`,
 	flags.StringVar(&b.policy, "policy", "", "the policy `file` to try")
 	flags.StringVar(&b.compare, "compare", "", "the policy `file`, such as today's, to hold that of --policy against")
 	flags.StringVar(&b.truthFile, "truth", "", "a CSV `file` of stretches known to be bad")
-	flags.StringVar(&b.limits.delay, "max-delay", "",
-		"with --truth: the `most` that detection may take, outcomes such as 30 or a duration such as 2m")
-	flags.IntVar(&b.limits.falseTrips, "max-false-trips", 0, "with --truth: the most trips outside bad stretches")
+	b.limits.add(flags)
 	flags.StringVar(&b.html, "html", "", "write a page with timelines to this `file`, too")
 	flags.BoolVar(&b.all, "all", false, "list every circuit and every trip")
 	b.recorded = addRecordedFlags(cmd)
@@ -64,7 +64,6 @@ stretch that was missed exceeds every delay.`,
 	_ = cmd.MarkFlagFilename("truth", "csv")
 	_ = cmd.MarkFlagFilename("html", "html")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		b.limits.countFalse = flags.Changed("max-false-trips")
 		b.asJSON = *asJSON
 		return b.run(cmd, files)
 	}
@@ -123,7 +122,7 @@ func (b *backtester) run(cmd *cobra.Command, files []string) error {
 	if err := b.print(cmd.OutOrStdout()); err != nil {
 		return err
 	}
-	return b.limits.exceeded(cmd.ErrOrStderr(), b.sides[0].judged)
+	return b.verdict(cmd.ErrOrStderr())
 }
 
 // prepare reads all that the flags name, so that nothing is found to be wrong at the end of a long run.
@@ -132,7 +131,7 @@ func (b *backtester) prepare(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := b.limits.check(b.truthFile != ""); err != nil {
+	if err := b.limits.check(cmd.Flags(), b.truthFile != ""); err != nil {
 		return err
 	}
 	truth, err := readTruth(b.truthFile)

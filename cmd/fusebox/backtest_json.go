@@ -7,6 +7,7 @@ type backtestJSON struct {
 	backtestSideJSON
 	Records recordsJSON  `json:"records"`
 	Compare *compareJSON `json:"compare,omitempty"`
+	Gate    *gateJSON    `json:"gate,omitempty"` // What the limits of --truth came to.
 }
 
 // backtestSideJSON is what came of one set of policies.
@@ -32,7 +33,7 @@ type compareJSON struct {
 
 func (b *backtester) machineReadable() backtestJSON {
 	in := b.input
-	j := backtestJSON{b.sides[0].json(), recordsJSON{in.read, in.unreadable, in.untimed}, nil}
+	j := backtestJSON{b.sides[0].json(), recordsJSON{in.read, in.unreadable, in.untimed}, nil, b.gate()}
 	if len(b.sides) == 2 {
 		j.Compare = &compareJSON{b.sides[1].json(), backtest.Compare(&b.sides[0].report, &b.sides[1].report)}
 	}

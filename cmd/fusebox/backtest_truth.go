@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -114,74 +113,4 @@ func (t *truthReader) row(row []string) (backtest.Bad, []error) {
 		}
 	}
 	return b, faults
-}
-
-// truthLimits are what a policy may not exceed.
-type truthLimits struct {
-	delay      string // As the flag says it; "" is no limit.
-	outcomes   int64  // -1 where the limit is a duration.
-	within     time.Duration
-	falseTrips int
-	countFalse bool // There is a limit for false trips.
-}
-
-// check reads the limits as the flags say them.
-func (l *truthLimits) check(truth bool) error {
-	if !truth && (l.delay != "" || l.countFalse) {
-		return usageErrorf("--max-delay and --max-false-trips need --truth")
-	}
-	if l.falseTrips < 0 {
-		return usageErrorf("--max-false-trips %d: want a number that is not negative", l.falseTrips)
-	}
-	if l.delay == "" {
-		return nil
-	}
-	n, err := strconv.ParseInt(l.delay, 10, 64)
-	if err == nil && n >= 0 {
-		l.outcomes = n
-		return nil
-	}
-	l.outcomes = -1
-	if l.within, err = readDuration(l.delay); err != nil || l.within < 0 {
-		return usageErrorf("--max-delay %s: want a number of outcomes, such as 30, or a duration, such as 2m", l.delay)
-	}
-	return nil
-}
-
-// exceeds tells whether a stretch was found too late, or not at all.
-func (l *truthLimits) exceeds(s *backtest.JudgedStretch) bool {
-	switch {
-	case l.delay == "":
-		return false
-	case !s.Found:
-		return true
-	case l.outcomes >= 0:
-		return s.DelayOutcomes > l.outcomes
-	}
-	return s.DelaySeconds > l.within.Seconds()
-}
-
-// exceeded says which limits were exceeded, if any, and then returns the error of a check that found problems.
-func (l *truthLimits) exceeded(w io.Writer, judged *backtest.Judged) error {
-	if judged == nil {
-		return nil
-	}
-	late := 0
-	for i := range judged.Stretches {
-		if l.exceeds(&judged.Stretches[i]) {
-			late++
-		}
-	}
-	if late > 0 {
-		fmt.Fprintf(w, "--max-delay %s: exceeded by %d of %s, %d of them missed\n", l.delay, late,
-			count(len(judged.Stretches), "bad stretch", "bad stretches"), judged.Missed)
-	}
-	falsely := l.countFalse && len(judged.FalseTrips) > l.falseTrips
-	if falsely {
-		fmt.Fprintf(w, "--max-false-trips %d: there were %d\n", l.falseTrips, len(judged.FalseTrips))
-	}
-	if late > 0 || falsely {
-		return foundProblems()
-	}
-	return nil
 }

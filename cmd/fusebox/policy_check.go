@@ -27,6 +27,7 @@ several times. The rules are held against them. A problem, with exit status 3, i
     somebody produced one that the file does not declare and that is nearly called so
   - a rule whose window never held as many outcomes as it waits for
   - a file of which no policy matches any recorded circuit
+  - a recording that is not in the order of time, so that most outcomes of a circuit were late
 
 A note is what may be as it should be. It changes nothing about the exit status:
 

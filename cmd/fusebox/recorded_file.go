@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -25,6 +28,7 @@ func (r *recorded) openFiles(ctx context.Context, stdin io.Reader, files []strin
 		files = []string{"-"}
 	}
 	var total int64
+	var known []os.FileInfo
 	for i, name := range files {
 		s := &source{place: i, open: func() (sequence, error) { return r.openFile(ctx, name) }}
 		if name == "-" {
@@ -39,6 +43,10 @@ func (r *recorded) openFiles(ctx context.Context, stdin io.Reader, files []strin
 			return usageErrorf("%w", unreadable("file", name, err))
 		case stat.IsDir():
 			return usageErrorf("%s is a directory; name the files in it, as in %s/*.jsonl", name, name)
+		case slices.Contains(policyEndings, strings.TrimPrefix(filepath.Ext(name), ".")):
+			return usageErrorf("%s looks like a policy file, and outcomes are JSON lines%s", name, r.meant(name))
+		case slices.ContainsFunc(known, func(other os.FileInfo) bool { return os.SameFile(stat, other) }):
+			return usageErrorf("%s is named twice; its outcomes would count twice", name)
 		case !stat.Mode().IsRegular() || total < 0:
 			total = -1
 		default:
@@ -47,10 +55,19 @@ func (r *recorded) openFiles(ctx context.Context, stdin io.Reader, files []strin
 		if stat.Mode().IsRegular() && len(files) > 1 {
 			s.newest = firstTime(ctx, name)
 		}
+		known = append(known, stat)
 		r.sources = append(r.sources, s)
 	}
 	r.bar = newBar(r.out, r.what, total, isTerminal(r.out))
 	return nil
+}
+
+// meant says in which place a policy file may have been meant, as the end of a sentence.
+func (r *recorded) meant(file string) string {
+	if r.what == "backtest" {
+		return "; did you mean --policy " + file + "?"
+	}
+	return ""
 }
 
 func (r *recorded) openFile(ctx context.Context, name string) (sequence, error) {

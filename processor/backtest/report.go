@@ -1,6 +1,10 @@
 package backtest
 
-import "time"
+import (
+	"time"
+
+	"github.com/fusebox-project/fusebox/processor"
+)
 
 // Report is what a run has come to.
 type Report struct {
@@ -27,6 +31,9 @@ type Circuit struct {
 	From        time.Time        `json:"from"`    // The first outcome.
 	To          time.Time        `json:"to"`      // The newest.
 }
+
+// Late returns how many outcomes were late: so long behind the newest that no window of the policy holds them.
+func (c *Circuit) Late() int64 { return c.Why[processor.Late.String()] }
 
 // Trip is one opening of a circuit, from closed or because probes failed.
 type Trip struct {

@@ -27,6 +27,11 @@ type Finding struct {
 // Findings returns what does not fit, in the order of the file: problems and notes.
 func (l *Lint) Findings() []Finding {
 	all := l.undeclaredKinds()
+	if late := l.mostlyLate(); len(late) > 0 {
+		return append(all, Finding{Line: 1, Column: 1, Message: fmt.Sprintf("most outcomes of %d of the %d recorded "+
+			"circuits were late, so nothing can be said of the rules: %s; is what was recorded in the order of time? "+
+			"sort it by time", len(late), l.circuits, someOf(late))})
+	}
 	if n := len(l.unmatched); n == l.circuits {
 		return append(all, Finding{Line: 1, Column: 1, Message: fmt.Sprintf("no policy matches any recorded "+
 			"circuit, so nothing was held against the rules: %s", someOf(l.unmatched))})
@@ -44,6 +49,17 @@ func (l *Lint) Findings() []Finding {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return all
+}
+
+// mostlyLate names the circuits most of whose outcomes were late. No rule saw those.
+func (l *Lint) mostlyLate() (names []string) {
+	report, _ := l.run.Report() // Only a store fails, and there is none.
+	for i := range report.Circuits {
+		if c := &report.Circuits[i]; 2*c.Late() > c.Outcomes {
+			names = append(names, c.Circuit)
+		}
+	}
+	return names
 }
 
 // undeclaredKinds are the kinds that were recorded and that the file does not know.

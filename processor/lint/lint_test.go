@@ -185,6 +185,16 @@ func TestTooFew(t *testing.T) {
 	}
 }
 
+// TestOutOfOrder says nothing of rules that saw little, as most outcomes were late.
+func TestOutOfOrder(t *testing.T) {
+	backwards := slices.Clone(well)
+	slices.Reverse(backwards)
+	rule := one("{name: r, type: ratio, threshold: 0.5, window: 1m}")
+	finds{"backwards", rule, backwards, []string{
+		"1:1: most outcomes of 1 of the 1 recorded circuits were late, so nothing can be said of the rules: a:1; ",
+	}}.run(t)
+}
+
 // TestMany names some of what is many, and counts the rest.
 func TestMany(t *testing.T) {
 	outcomes := slices.Clone(well)
