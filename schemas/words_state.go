@@ -44,12 +44,23 @@ func (s *State) Because() string {
 		return s.Operator.Mode.String() + " by " + s.Operator.Actor + ": " + s.Operator.Reason
 	case s.State == Open && s.Cause == nil && s.Previous == ForcedOpen:
 		return "an override (force_open) has ended"
+	case s.ClosedByReload() && s.Policy == "":
+		return "no policy matches it any more"
+	case s.ClosedByReload():
+		return "its policy was switched off"
 	case s.Cause != nil:
 		return s.Cause.Words()
 	case s.Degraded != nil:
 		return s.Degraded.Words()
 	}
 	return ""
+}
+
+// ClosedByReload tells whether this is the record that says that a reload closed a circuit that refused calls: no
+// policy matches it any more, or its policy is off.
+func (s *State) ClosedByReload() bool {
+	return s.State == Closed && (s.Previous == Open || s.Previous == HalfOpen) && s.Trigger.Topic == "" &&
+		s.Override == nil && s.Operator == nil
 }
 
 // Until writes how long it is until a time, in at most two units.

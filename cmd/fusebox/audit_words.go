@@ -48,7 +48,7 @@ func (r *auditReport) add(found *audit.Report) {
 	r.Different += found.Different
 	r.Outcomes += found.Outcomes
 	r.Signals += found.Signals
-	r.Switches += found.Switches
+	r.Switches = max(r.Switches, found.Switches) // A change of the file is a switch in each partition.
 	r.Differences = append(r.Differences, found.Differences[:min(len(found.Differences),
 		audit.MostTold-min(len(r.Differences), audit.MostTold))]...)
 	for _, gap := range found.Gaps {

@@ -29,6 +29,18 @@ func TestGapWords(t *testing.T) {
 	}
 }
 
+// TestAuditCountsChanges: a change of the policy file is a switch of policies in each partition, and one to a reader.
+func TestAuditCountsChanges(t *testing.T) {
+	var r auditReport
+	for _, switches := range []int{2, 2, 1} { // In the third no circuit is heard of yet when the first one comes.
+		r.add(&audit.Report{Same: 1, Circuits: 1, Switches: switches})
+	}
+	var out strings.Builder
+	if err := r.write(&out); err != nil || !strings.Contains(out.String(), " under 2 switches of policies: ") {
+		t.Errorf("of 3 partitions with 2, 2 and 1 switches it says %q, %v", out.String(), err)
+	}
+}
+
 // TestAuditOfNothing tells where nothing was audited, and never that none differs.
 func TestAuditOfNothing(t *testing.T) {
 	for _, tt := range []struct {

@@ -37,6 +37,7 @@ type dev struct {
 
 	out, errOut io.Writer
 	log         *slog.Logger
+	reloads     *slog.Logger // Tells of changes of the policy file, by default where log tells of faults alone.
 }
 
 func newDevCommand() *cobra.Command {
@@ -80,6 +81,7 @@ With --demo simulated producers and routers work on a route whose answers go bad
 		if err != nil {
 			return err
 		}
+		d.reloads = c.logger(cmd.ErrOrStderr())
 		if environment()["FUSEBOX_LOG_LEVEL"] == "" {
 			c.LogLevel = slog.LevelWarn // What a newcomer has to see would scroll away.
 		}
@@ -133,6 +135,7 @@ func (d *dev) work(ctx context.Context, c config, policies *breaker.Policies, we
 		return &statusError{exitUsage, err}
 	}
 	p := newProcess(c, d.policyFile(c), policies, loop, d.log)
+	p.reload.log = d.reloads
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup

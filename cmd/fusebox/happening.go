@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -24,6 +25,8 @@ func happening(before, s *schemas.State) string {
 		return fmt.Sprintf("%s -> %s, probe to %s", before.State, s.State, granted(before, s).Holder)
 	case s.State != before.State:
 		return fmt.Sprintf("%s -> %s", before.State, s.State)
+	case s.Epoch != before.Epoch && s.Epoch == 0:
+		return "no policy judges beside any more, or no longer degraded" // It never changed, and has neither now.
 	case s.Epoch != before.Epoch:
 		return fmt.Sprintf("%s again", s.State)
 	case s.Override == nil && before.Override != nil:
@@ -42,6 +45,8 @@ func happening(before, s *schemas.State) string {
 		return fmt.Sprintf("probe without a verdict, %d in a row", s.Probe.Inconclusive)
 	case len(s.Leases) < len(before.Leases):
 		return "probe given back"
+	case promoted(before, s):
+		return fmt.Sprintf("policy %s judges from here on; it was the shadow", s.Policy)
 	case shadowPolicy(s) != shadowPolicy(before) && s.Shadow == nil:
 		return fmt.Sprintf("no policy judges beside any more, %s did", before.Shadow.Policy)
 	case shadowPolicy(s) != shadowPolicy(before):
@@ -50,6 +55,30 @@ func happening(before, s *schemas.State) string {
 		return "judged by policies " + s.PolicyVersion
 	}
 	return s.State.String()
+}
+
+// promoted tells whether the policy that judged beside judges the circuit from this record on.
+func promoted(before, s *schemas.State) bool {
+	return shadowPolicy(before) != "" && s.Policy == before.Shadow.Policy && s.Policy != before.Policy
+}
+
+// reason says why that happened, as far as the record tells, "" where it says nothing of it.
+func reason(before, s *schemas.State) string {
+	if before == nil {
+		before = assumed(s)
+	}
+	same := s.State == before.State && s.Epoch == before.Epoch && (s.Override == nil) == (before.Override == nil)
+	switch {
+	case s.State == schemas.HalfOpen && s.Override == nil && s.Operator == nil:
+		return "" // It was told when the circuit opened.
+	case same && (s.Degraded == nil) == (before.Degraded == nil):
+		return "" // What it says of the circuit was so before.
+	case s.State != before.State && breaker.Recovers(s) && before.Probe.Successes > 0:
+		return fmt.Sprintf("%d probes succeeded", before.Probe.Successes+1)
+	case s.State != before.State && breaker.Recovers(s):
+		return "the probe succeeded"
+	}
+	return s.Because()
 }
 
 // assumed returns what a circuit may have been before a record of it, where that was not seen.

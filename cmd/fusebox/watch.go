@@ -147,11 +147,8 @@ func (w *watcher) showState(r *kgo.Record, s *schemas.State) error {
 		return nil // The shadow's own record tells it.
 	}
 	at := clock(time.Now(), happened(before, s, r.Timestamp))
-	why := s.Because()
-	if s.State == schemas.HalfOpen && s.Override == nil && s.Operator == nil {
-		why = "" // It was told when the circuit opened.
-	}
-	return w.print(at, s, happening(before, s), strings.TrimSuffix(fmt.Sprintf("epoch %d: %s", s.Epoch, why), ": "))
+	words := strings.TrimSuffix(fmt.Sprintf("epoch %d: %s", s.Epoch, reason(before, s)), ": ")
+	return w.print(at, s, happening(before, s), words)
 }
 
 // showShadow prints what happened to a circuit's shadow, in words that nobody takes for the circuit's.

@@ -17,7 +17,7 @@ func watched(states ...schemas.State) string {
 	w := newWatcher(&out, "", false)
 	for i := range states {
 		states[i].Circuit, states[i].Sequence = "c", int64(i+2)
-		if !states[i].IsShadow {
+		if !states[i].IsShadow && states[i].Policy == "" {
 			states[i].Policy = "p"
 		}
 		value := schemas.AppendState(nil, &states[i])
@@ -102,6 +102,14 @@ func TestBecause(t *testing.T) {
 			"clear by ann: over",
 		},
 		{
+			"closed as it lost its policy", schemas.State{Previous: schemas.HalfOpen},
+			"no policy matches it any more",
+		},
+		{
+			"closed as its policy is off", schemas.State{Previous: schemas.Open, Policy: "p"},
+			"its policy was switched off",
+		},
+		{
 			"an override that ended", schemas.State{State: schemas.Open, Previous: schemas.ForcedOpen},
 			"an override (force_open) has ended",
 		},
@@ -172,5 +180,43 @@ func TestWatchTellsShadows(t *testing.T) {
 	}
 	if got, want := watched(open, own), local(0)+"  c  shadow careful would be open: "+why; got != want {
 		t.Errorf("watch from the middle on printed\n%swant\n%s", got, want)
+	}
+}
+
+// TestWatchTellsReloads tells what a change of policies did to circuits, and never an old cause as its reason.
+func TestWatchTellsReloads(t *testing.T) {
+	cause := &schemas.Cause{Rule: "two", Type: "consecutive", Observed: 2, Threshold: 2, At: noon}
+	open := schemas.State{
+		State: schemas.Open, Policy: "p", Epoch: 1, Born: noon, ChangedAt: noon, Cause: cause,
+		Trigger: schemas.Trigger{Topic: "o"},
+		Shadow:  &schemas.Shadow{Policy: "careful", State: schemas.Open, Cause: cause},
+	}
+	promoted, off, probed := open, open, open
+	promoted.Policy, promoted.Shadow = "careful", nil
+	off.State, off.Previous, off.Epoch, off.Cause = schemas.Closed, schemas.Open, 2, nil
+	off.Trigger, off.Shadow, off.ChangedAt = schemas.Trigger{}, nil, noon.Add(time.Minute)
+	probed.State, probed.Previous, probed.Probe = schemas.HalfOpen, schemas.Open, schemas.Probe{Successes: 1}
+	back := off
+	back.Previous, back.Trigger = schemas.HalfOpen, open.Trigger
+	gone := schemas.State{Policy: "p", Born: noon, Trigger: open.Trigger}
+	at := local(time.Minute) + "  c  "
+	later := local(10*time.Minute) + "  c  "
+	for _, tt := range []struct {
+		name string
+		seen []schemas.State
+		want string
+	}{
+		{"promoted", []schemas.State{open, promoted},
+			later + "policy careful judges from here on; it was the shadow  epoch 1"},
+		{"off", []schemas.State{open, off}, at + "open -> closed  epoch 2: its policy was switched off"},
+		{"two probes", []schemas.State{open, probed, back}, at + "half_open -> closed  epoch 2: 2 probes succeeded"},
+		{"from there on", []schemas.State{back}, at + "half_open -> closed  epoch 2: the probe succeeded"},
+		{"never changed", []schemas.State{gone},
+			later + "no policy judges beside any more, or no longer degraded  epoch 0"},
+	} {
+		lines := strings.Split(strings.TrimSpace(watched(tt.seen...)), "\n")
+		if got := lines[len(lines)-1]; got != tt.want {
+			t.Errorf("%s: watch printed %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }

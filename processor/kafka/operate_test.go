@@ -120,6 +120,41 @@ func TestTopics(t *testing.T) {
 	})
 }
 
+// TestReloadThatCloses takes an open circuit its policy and switches off that of another: the log warns, and the
+// records say why.
+func TestReloadThatCloses(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		const text = `version: 1
+policies:
+- {name: a, match: ["a*"], rules: [{name: two, type: consecutive, threshold: 2}]}
+- {name: b, match: ["b*"], rules: [{name: two, type: consecutive, threshold: 2}]}
+`
+		r := w.start(func(c *Config) { c.Policies = policies(t, text) }, nil)
+		w.ready(r)
+		for _, circuit := range []string{"a1", "a2", "a3", "a4", "a5", "a6", "b"} {
+			w.Produce(t, outcome(circuit, schemas.MissingEvidence, "1"), outcome(circuit, schemas.MissingEvidence, "2"))
+		}
+		w.caughtUp()
+		less := strings.NewReplacer(`["a*"]`, `["c*"]`, "name: b,", "name: b, enabled: false,").Replace(text)
+		r.Reload(policies(t, less))
+		w.until("switched", func() bool { return strings.Contains(w.log.String(), "a reload closed circuits") })
+		w.end(r)
+		want := `unmatched=6 off=1 first="[a1 a2 a3 a4 a5]"`
+		if log := w.log.String(); !strings.Contains(log, want) || strings.Count(log, "level=WARN") != 1 {
+			t.Errorf("the log does not warn once with %s:\n%s", want, log)
+		}
+		why := map[string]string{}
+		for _, record := range w.ReadCommitted(t, topics.State) {
+			if s, err := schemas.DecodeState(record.Value); err == nil {
+				why[s.Circuit] = s.Because()
+			}
+		}
+		if why["a1"] != "no policy matches it any more" || why["b"] != "its policy was switched off" {
+			t.Errorf("the records say why: %q", why)
+		}
+	})
+}
+
 // TestReload puts other policies in force while the processor works, and others again at a start.
 func TestReload(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {

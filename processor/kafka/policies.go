@@ -60,6 +60,34 @@ func (w *worker) switchPolicies(p *pair) error {
 	return nil
 }
 
+// closedShown is how many circuits that a reload closed are named in the log.
+const closedShown = 5
+
+// tellClosed warns of the circuits of a pair that refused calls until a reload that left them no policy, or switched
+// theirs off: routers call them again, and nothing judges what comes of it.
+func (w *worker) tellClosed(p *pair) {
+	var unmatched, off int
+	var names []string
+	for i := range p.out.states {
+		s := &p.out.states[i]
+		switch {
+		case !s.ClosedByReload():
+			continue
+		case s.Policy == "":
+			unmatched++
+		default:
+			off++
+		}
+		if len(names) < closedShown {
+			names = append(names, s.Circuit)
+		}
+	}
+	if unmatched+off > 0 {
+		w.log.Warn("a reload closed circuits that were open: no policy matches them any more, or theirs is off",
+			"unmatched", unmatched, "off", off, "first", names, "version", p.out.switched.Version, "partition", p.id)
+	}
+}
+
 // publishSwitch says from where on which policies judge a pair, where that is new, and with partition 0 which policies
 // are in force.
 func (w *worker) publishSwitch(ctx context.Context, p *pair) {

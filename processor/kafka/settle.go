@@ -19,6 +19,7 @@ func (w *worker) settle(pub *publication) {
 	clear(p.changes)
 	w.count(p, now)
 	if p.out.switched != nil {
+		w.tellClosed(p)
 		p.policies, p.regimes = p.out.switched, p.core.Regimes()
 	}
 	p.origins = p.mergedOrigins()
