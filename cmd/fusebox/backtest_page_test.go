@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,6 +49,24 @@ func writeHostile(t *testing.T) string {
 	return path
 }
 
+// writeTruth names two stretches of the hostile circuit: one in which it is well, and one in which it goes bad.
+func writeTruth(t *testing.T) string {
+	t.Helper()
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	if err := w.WriteAll([][]string{
+		{"circuit", "from", "to"},
+		{hostile, "2026-09-14T12:01:02Z", "2026-09-14T12:01:05Z"}, {hostile, "2026-09-14T12:01:24Z", ""},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "truth.csv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // TestBacktestPage opens the page in a browser, as a phone and a desk have it, by day and by night: it draws, fits,
 // says why a circuit tripped, and wants nothing from anywhere.
 func TestBacktestPage(t *testing.T) {
@@ -60,6 +79,8 @@ func TestBacktestPage(t *testing.T) {
 	runBacktest(t, "--policy", lately, "--compare", builtin, "--html", two, recorded)
 	shadowed := filepath.Join("testdata", "backtest", "shadowed.yaml")
 	runBacktest(t, "--policy", shadowed, "--html", beside, recorded)
+	truth := path("truth.html")
+	runBacktest(t, "--policy", lately, "--truth", writeTruth(t), "--html", truth, recorded)
 
 	deadline, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
@@ -77,13 +98,16 @@ func TestBacktestPage(t *testing.T) {
 		scheme string
 	}{
 		{one, 1280, "light"}, {one, 390, "dark"}, {two, 1280, "dark"}, {two, 390, "light"},
-		{beside, 1280, "light"}, {beside, 390, "dark"},
+		{beside, 1280, "light"}, {beside, 390, "dark"}, {truth, 1280, "light"}, {truth, 390, "dark"},
 	} {
 		name := strings.TrimSuffix(filepath.Base(tt.page), ".html")
 		t.Run(fmt.Sprintf("%s-%d-%s", name, tt.width, tt.scheme), func(t *testing.T) {
 			tab, cancel := chromedp.NewContext(ctx)
 			defer cancel()
 			openPage(t, tab, tt.page, tt.width, tt.scheme)
+			if tt.page == truth {
+				lookAtTruth(t, tab)
+			}
 		})
 	}
 }
@@ -178,6 +202,30 @@ func look(t *testing.T, ctx context.Context, width int64, scheme string) {
 		}
 	}
 	hover(t, ctx)
+}
+
+// lookAtTruth asks the page what it shows of what is known from outside.
+func lookAtTruth(t *testing.T, ctx context.Context) {
+	t.Helper()
+	for _, tt := range []struct {
+		expression string
+		want       float64
+	}{
+		{`data.circuits.filter((c) => c.bad.length === 2).length`, 1},
+		{`[...document.querySelectorAll(".key")].filter((k) => k.textContent.includes("known to be bad")).length`, 1},
+		{`[...document.querySelectorAll(".facts")].filter((f) => f.textContent === "missed what is known to be bad ` +
+			`from 2026-09-14 12:01:02 to 2026-09-14 12:01:05, 12 outcomes").length`, 1},
+		{`data.circuits.find((c) => c.bad.length).sides[0].trips.filter((t) => t.false).length`, 0},
+		{`+data.circuits.filter((c) => !c.bad.length).every((c) => c.sides[0].trips.every((t, i) => i || t.false))`, 1},
+		{`+(document.querySelectorAll(".trips .note").length > 0)`, 1},
+		{`+[...document.querySelectorAll(".caption")].every((c) => ` +
+			`(c.offsetHeight > 0) === (c.nextElementSibling.innerHTML !== ""))`, 1},
+	} {
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[float64](tt.expression))
+		if err != nil || got != tt.want {
+			t.Errorf("%s = %v, %v, want %v", tt.expression, got, err, tt.want)
+		}
+	}
 }
 
 // hover points at the first trip of the first circuit, and wants to be told its cause.

@@ -57,6 +57,7 @@ type pageCircuit struct {
 	Number int
 	Name   string
 	Facts  []string
+	Missed []string // Stretches known to be bad that were not found.
 	Trips  []pageTrip
 	More   int // Trips that are not listed.
 }
@@ -64,6 +65,7 @@ type pageCircuit struct {
 type pageTrip struct {
 	Side string // A, B, shadow or "".
 	*backtest.Trip
+	False  bool // Outside of all that is known to be bad.
 	Kinds  string
 	Passed string // How many bad answers by then.
 }
@@ -78,6 +80,7 @@ type pageData struct {
 type pageDrawing struct {
 	Name  string            `json:"name"`
 	Line  backtest.Drawing  `json:"line"`
+	Bad   [][2]float64      `json:"bad"` // Known stretches, in seconds since 1970.
 	Sides []pageDrawingSide `json:"sides"`
 }
 
@@ -89,6 +92,7 @@ type pageDrawingSide struct {
 
 type pageDrawnTrip struct {
 	At    float64 `json:"at"`
+	False bool    `json:"false"`
 	Words string  `json:"words"`
 }
 
@@ -182,6 +186,7 @@ func (v *pageView) draw(sides []*backtestSide, name string) int {
 	number := len(v.Circuits) + 1
 	c := pageCircuit{Number: number, Name: name}
 	d := pageDrawing{Name: name, Line: sides[0].lines[name].Draw()}
+	d.Bad = sides[0].knownBad(name, d.Line.End())
 	for _, s := range sides {
 		circuit := s.circuit(name)
 		if circuit == nil {
@@ -194,11 +199,13 @@ func (v *pageView) draw(sides []*backtestSide, name string) int {
 			side.Rules, said.kinds = drawing.Rules, drawing.Kinds
 		}
 		side.Open = openTimes(circuit.Open, d.Line.Width)
+		c.Missed = append(c.Missed, s.missed(name)...)
 		listed := min(len(circuit.Trips), pageTrips)
 		for j := range circuit.Trips[:listed] {
 			t := &circuit.Trips[j]
-			c.Trips = append(c.Trips, pageTrip{s.label, t, kindCounts(t.ByKind), passed(t)})
-			side.Trips = append(side.Trips, pageDrawnTrip{unix(t.At), t.Words})
+			wrong := s.isFalse(name, t)
+			c.Trips = append(c.Trips, pageTrip{s.label, t, wrong, kindCounts(t.ByKind), passed(t)})
+			side.Trips = append(side.Trips, pageDrawnTrip{unix(t.At), wrong, t.Words})
 		}
 		c.More += len(circuit.Trips) - listed
 		c.Facts = said.add(c.Facts)

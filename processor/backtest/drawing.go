@@ -14,6 +14,14 @@ type Drawing struct {
 	Rules []RuleLine `json:"rules"`
 }
 
+// End returns when the last bucket ends, in seconds since 1970.
+func (d *Drawing) End() float64 {
+	if len(d.Kinds) == 0 {
+		return d.From
+	}
+	return d.From + d.Width*float64(len(d.Kinds[0].Counts))
+}
+
 // KindLine is how many outcomes of a kind are in each bucket.
 type KindLine struct {
 	Kind   string   `json:"kind"`

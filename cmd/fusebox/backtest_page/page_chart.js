@@ -46,6 +46,27 @@ function shade(circuit, colours) {
   };
 }
 
+// known shades what is known to have been bad, between dashed lines.
+function known(circuit) {
+  return (u) => {
+    const { ctx, bbox } = u;
+    const ratio = devicePixelRatio || 1;
+    const x = placer(u);
+    ctx.save();
+    ctx.fillStyle = ctx.strokeStyle = css("--known");
+    ctx.lineWidth = 2 * ratio;
+    ctx.setLineDash([6 * ratio, 4 * ratio]);
+    for (const [from, to] of circuit.bad) {
+      const left = x(from), width = Math.max(x(to) - left, ratio);
+      ctx.globalAlpha = 0.22;
+      ctx.fillRect(left, bbox.top, width, bbox.height);
+      ctx.globalAlpha = 1;
+      ctx.strokeRect(left, bbox.top, width, bbox.height);
+    }
+    ctx.restore();
+  };
+}
+
 // openings draws above a chart, in a row for each policy, when it had the circuit open, and its trips.
 function openings(circuit) {
   return (u) => {
@@ -55,14 +76,16 @@ function openings(circuit) {
     ctx.save();
     circuit.sides.forEach((side, i) => {
       const y = u.bbox.top - (6 + (circuit.sides.length - i) * strip) * ratio;
-      ctx.fillStyle = css(sideColours[i]);
+      ctx.fillStyle = ctx.strokeStyle = css(sideColours[i]);
+      ctx.lineWidth = 1.5 * ratio;
       for (const [from, to] of side.open) ctx.fillRect(x(from), y + 4 * ratio, Math.max(x(to) - x(from), ratio), 5 * ratio);
       for (const trip of side.trips) {
         ctx.beginPath();
         ctx.moveTo(x(trip.at) - 5 * ratio, y + ratio);
         ctx.lineTo(x(trip.at) + 5 * ratio, y + ratio);
         ctx.lineTo(x(trip.at), y + 12 * ratio);
-        ctx.fill();
+        ctx.closePath();
+        trip.false ? ctx.stroke() : ctx.fill();
       }
       if (names[i]) {
         ctx.font = `600 ${11 * ratio}px system-ui, sans-serif`;
@@ -138,12 +161,13 @@ function describer(circuit, totals) {
       }
       if (side.open.some(([a, b]) => a < from + line.width && b >= from)) add(label(i) + "open", "");
     });
+    if (circuit.bad.some(([a, b]) => a < from + line.width && b > from)) add("known to be bad", "");
     nodes.push(table);
     const near = line.width * Math.max(1, Math.round(line.kinds[0].counts.length / 120));
     circuit.sides.forEach((side, i) => {
       for (const trip of side.trips) {
         if (trip.at >= from - near && trip.at < from + line.width + near) {
-          nodes.push(element("p", label(i) + clock(trip.at) + "  " + trip.words, "trip"));
+          nodes.push(element("p", label(i) + clock(trip.at) + (trip.false ? "  false trip: " : "  ") + trip.words, "trip"));
         }
       }
     });
@@ -175,7 +199,7 @@ function answers(section, circuit) {
   });
   const describe = describer(circuit, totals);
   const faded = circuit.sides.length > 1 ? [] : [shade(circuit, ["--faded"])]; // Two would not be told apart.
-  const drawn = chart(section.querySelector(".answers"), circuit, describe, { draw: [...faded, openings(circuit)] }, {
+  const drawn = chart(section.querySelector(".answers"), circuit, describe, { draw: [...faded, known(circuit), openings(circuit)] }, {
     height: 200, axes: axes((v) => Math.round(v * 100) + " %"), scales: { y: { range: [0, 1] } },
     series: [{}, ...series.reverse()],
   }, [times(line), ...stacked.reverse()]);
@@ -185,8 +209,9 @@ function answers(section, circuit) {
 // keyOfOpen says what the rows above the answers mean.
 function keyOfOpen(section, circuit) {
   circuit.sides.forEach((side, i) => {
-    if (side.open.length) key(section.querySelector(".key"), label(i) + "open, ▼ trips", css(sideColours[i]));
+    if (side.open.length) key(section.querySelector(".key"), label(i) + "open, ▼ trips" + (side.trips.some((t) => t.false) ? ", ▽ false trips" : ""), css(sideColours[i]));
   });
+  if (circuit.bad.length) key(section.querySelector(".key"), "known to be bad", css("--known"));
 }
 
 // rules draws what the rules compared, as a share of their thresholds: at 1 they fire.
@@ -207,7 +232,7 @@ function rules(section, circuit, describe) {
     return { stroke: colour, width: 1.5, points, paths: uPlot.paths.stepped({ align: 1 }) };
   });
   key(section.querySelector(".key"), "threshold", css("--threshold"));
-  return chart(section.querySelector(".rules"), circuit, describe, { drawClear: [shade(circuit, shades)] }, {
+  return chart(section.querySelector(".rules"), circuit, describe, { drawClear: [shade(circuit, shades), known(circuit)] }, {
     height: 120, padding: [6, 26, 0, 0], axes: axes((v) => number(v) + " ×"), scales: { y: { range: [0, highest * 1.05] } },
     series: [{}, ...series, { stroke: css("--threshold"), width: 1, dash: [5, 4], points: { show: false } }],
   }, [ats, ...values, ats.map(() => 1)]);
