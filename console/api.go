@@ -50,10 +50,29 @@ func (c *Console) routes() http.Handler {
 	})
 	c.registerPages(mux)
 	c.registerProfiles(mux)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		problem(w, http.StatusNotFound, r.Method+" "+r.URL.Path+" is not served; /openapi.json describes what is")
-	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { unserved(mux, w, r) })
 	return c.metrics.measured(c.guard(mux))
+}
+
+// unserved answers a request that no other handler takes: 405 where there is one for another method, else 404.
+func unserved(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
+		other := &http.Request{Method: method, Host: r.Host, URL: r.URL}
+		if _, pattern := mux.Handler(other); pattern != "" && pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		problem(w, http.StatusNotFound, r.URL.Path+" is not served; /openapi.json describes what is")
+		return
+	}
+	w.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
+	if r.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	problem(w, http.StatusMethodNotAllowed, r.Method+" is not served here; Allow says what is")
 }
 
 // guard is in front of everything: it bounds bodies, and keeps web pages of others from speaking for whoever looks at

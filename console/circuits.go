@@ -52,8 +52,9 @@ func (c *Console) registerCircuits(api huma.API) {
 	}, c.listCircuits)
 	register(api, huma.Operation{
 		OperationID: "get-circuit", Method: http.MethodGet, Path: "/v1/circuits/{name}",
-		Summary: "One circuit, with what its windows hold where this instance works on it",
-		Errors:  []int{http.StatusNotFound, http.StatusServiceUnavailable},
+		Summary:   "One circuit, with what its windows hold where this instance works on it",
+		Errors:    []int{http.StatusNotFound, http.StatusServiceUnavailable},
+		Responses: map[string]*huma.Response{"304": {Description: "Nothing has changed since the ETag"}},
 	}, c.getCircuit)
 }
 

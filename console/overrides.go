@@ -2,7 +2,9 @@ package console
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -53,18 +55,25 @@ type saidOutput struct {
 func (c *Console) registerOverrides(api huma.API) {
 	admin := []map[string][]string{{adminScheme: {}}}
 	faults := []int{http.StatusServiceUnavailable}
+	unanswered := map[string]*huma.Response{"202": {
+		Description: "The word is on the log",
+		Content: map[string]*huma.MediaType{
+			"application/json": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[said](), true, "")},
+		},
+	}}
 	const doc = "200 once a processor has answered; 202 where none has in time: the word is on the log, and takes " +
 		"effect when one does."
 	register(api, huma.Operation{
 		OperationID: "override-circuit", Method: http.MethodPost, Path: "/v1/circuits/{name}/override",
 		Summary: "An operator's word on a circuit", Description: doc, Security: admin, Errors: faults,
+		Responses: maps.Clone(unanswered),
 	}, func(ctx context.Context, in *overrideInput) (*saidOutput, error) {
 		return c.say(ctx, []string{in.Name}, in.Body)
 	})
 	register(api, huma.Operation{
 		OperationID: "override-circuits", Method: http.MethodPost, Path: "/v1/overrides",
 		Summary: "An operator's word on all circuits that a glob means", Description: doc, Security: admin,
-		Errors: faults,
+		Errors: faults, Responses: maps.Clone(unanswered),
 	}, c.overrideMany)
 }
 
@@ -103,16 +112,15 @@ func (c *Console) say(ctx context.Context, names []string, w Word) (*saidOutput,
 	}
 	now := time.Now()
 	signals := make([]schemas.Signal, len(names))
-	settled := map[string]stateJSON{} // What has no override to clear: nobody answers for it.
+	idle := map[string]bool{} // What has no override to clear: nobody answers for it.
 	for i, name := range names {
 		if err := schemas.CheckCircuit(name); err != nil {
 			return nil, huma.Error422UnprocessableEntity(err.Error())
 		}
 		signals[i] = signal
 		signals[i].Circuit = name
-		if s, _, _ := c.view.state(name, now); signal.Mode == schemas.Clear && s.Override == nil {
-			settled[name] = newStateJSON(&s)
-		}
+		s, _, _ := c.view.state(name, now)
+		idle[name] = signal.Mode == schemas.Clear && s.Override == nil
 	}
 	written, err := c.signals(ctx, signals)
 	if err != nil {
@@ -123,16 +131,16 @@ func (c *Console) say(ctx context.Context, names []string, w Word) (*saidOutput,
 	out := &saidOutput{http.StatusOK, said{Meant: names, Circuits: make([]stateJSON, 0, len(names))}}
 	deadline := time.Now().Add(answerWithin)
 	for i, name := range names {
-		state, is := settled[name]
-		if !is {
-			s, err := c.await(ctx, written[i], name, time.Until(deadline))
-			if err != nil {
-				out.Status = http.StatusAccepted
-				continue
-			}
-			state = newStateJSON(&s)
+		if idle[name] {
+			out.Body.Circuits = append(out.Body.Circuits, c.shown(names[i:i+1])...)
+			continue
 		}
-		out.Body.Circuits = append(out.Body.Circuits, state)
+		s, err := c.await(ctx, written[i], name, time.Until(deadline))
+		if err != nil {
+			out.Status = http.StatusAccepted
+			continue
+		}
+		out.Body.Circuits = append(out.Body.Circuits, newStateJSON(&s))
 	}
 	return out, nil
 }

@@ -77,13 +77,16 @@ func (c *Console) stream(ctx context.Context, in *streamInput) (*huma.StreamResp
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		defer func() { <-c.readers }()
-		_, w := humago.Unwrap(ctx)
+		asked, w := humago.Unwrap(ctx)
 		r := &reading{c, breaker.Glob(in.Match), in.Shadow, w, http.NewResponseController(w)}
 		h := w.Header()
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Accel-Buffering", "no")
 		w.WriteHeader(http.StatusOK)
+		if asked.Method == http.MethodHead {
+			return
+		}
 		err := r.text(": fusebox\n\n")
 		if err == nil {
 			err = r.catchUp(ctx.Context(), last, &next)
