@@ -26,6 +26,7 @@ several times. The rules are held against them. A problem, with exit status 3, i
   - a rule that waits for a kind of the file's own (kinds:) that nobody produced, or for any kind in place of which
     somebody produced one that the file does not declare and that is nearly called so
   - a rule whose window never held as many outcomes as it waits for
+  - a circuit that no rule ever judged, as every window held too few of it
   - a file of which no policy matches any recorded circuit
   - a recording that is not in the order of time, so that most outcomes of a circuit were late
 

@@ -95,6 +95,13 @@ func (l *Lint) findingsOf(by *breaker.Policy) []Finding {
 		return []Finding{about}
 	}
 	var all []Finding
+	if sparse := seen.sparse(by); len(sparse) > 0 {
+		about.Note = false
+		about.Message = fmt.Sprintf("no rule of policy %s ever judges %d of its %d circuits at the recorded rate, as "+
+			"their windows hold too few: %s; write a longer window, a smaller minimum_throughput, or last in place of "+
+			"window", by.Name, len(sparse), len(seen.since), someOf(sparse))
+		all = append(all, about)
+	}
 	for i := range by.Rules {
 		r := &by.Rules[i]
 		for _, f := range []Finding{l.kindsOf(r, seen), seen.rules[i].firings(r), seen.enough(r, &seen.rules[i])} {
@@ -106,6 +113,24 @@ func (l *Lint) findingsOf(by *breaker.Policy) []Finding {
 		}
 	}
 	return all
+}
+
+// sparse names the circuits that no rule ever judged, though they were recorded for as long as every window. Where that
+// is so of all circuits it names none: each rule tells of itself then.
+func (p *policy) sparse(by *breaker.Policy) (names []string) {
+	widest := time.Duration(0)
+	for i := range by.Rules {
+		widest = max(widest, by.Rules[i].Window)
+	}
+	if len(by.Rules) == 0 || len(p.judged) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.since)) {
+		if !p.judged[name] && p.spans[name] >= widest {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // kindsOf tells of the kinds that a rule names and that nobody produced. A kind that the file declares was meant to be

@@ -33,9 +33,11 @@ type Lint struct {
 
 // policy is what was seen of a policy that judged circuits.
 type policy struct {
-	produced map[string]bool      // Kinds, by its circuits.
-	since    map[string]time.Time // By circuit, when its first outcome came.
-	longest  time.Duration        // Of a circuit, from its first outcome to its last.
+	produced map[string]bool          // Kinds, by its circuits.
+	since    map[string]time.Time     // By circuit, when its first outcome came.
+	spans    map[string]time.Duration // The same, from then to its last.
+	longest  time.Duration            // Of a circuit, from its first outcome to its last.
+	judged   map[string]bool          // Circuits that a rule has judged, or would if more of them were recorded.
 	rules    []rule
 }
 
@@ -102,7 +104,8 @@ func (l *Lint) policy(by *breaker.Policy) *policy {
 	p := l.judged[by]
 	if p == nil {
 		p = &policy{
-			produced: map[string]bool{}, since: map[string]time.Time{}, rules: make([]rule, len(by.Rules)),
+			produced: map[string]bool{}, since: map[string]time.Time{}, spans: map[string]time.Duration{},
+			judged: map[string]bool{}, rules: make([]rule, len(by.Rules)),
 		}
 		for i := range p.rules {
 			p.rules[i].now = map[string]bool{}
@@ -118,7 +121,8 @@ func (p *policy) add(step *backtest.Step, kind string) {
 	if _, known := p.since[step.Circuit]; !known {
 		p.since[step.Circuit] = step.At
 	}
-	p.longest = max(p.longest, step.At.Sub(p.since[step.Circuit]))
+	p.spans[step.Circuit] = step.At.Sub(p.since[step.Circuit])
+	p.longest = max(p.longest, p.spans[step.Circuit])
 	for i := range p.rules {
 		r, seen := &step.Policy().Rules[i], &p.rules[i]
 		f := firing{circuit: step.Circuit, at: step.At}
@@ -131,6 +135,9 @@ func (p *policy) add(step *backtest.Step, kind string) {
 			f.compared = r.Type != breaker.Immediate
 		}
 		seen.most = max(seen.most, throughput)
+		if r.Window == 0 || throughput >= r.MinimumThroughput {
+			p.judged[step.Circuit] = true
+		}
 		seen.note(step.Fires(i), f)
 	}
 }

@@ -168,6 +168,15 @@ func TestTooFew(t *testing.T) {
 		{"a window longer than the recording",
 			one("{name: r, type: ratio, threshold: 0.5, window: 1h, minimum_throughput: 61}"), well, []string{
 				"7:5: note: rule r could not be tried: it waits for 61 outcomes in 1h, and saw at most 60, but no "}},
+		{"a sparse circuit beside a dense one",
+			one("{name: r, type: ratio, threshold: 0.9, window: 2m, minimum_throughput: 9}"),
+			slices.Concat(well, made("a:2", time.Minute, "accepted*9")), []string{
+				"4:1: no rule of policy p ever judges 1 of its 2 circuits at the recorded rate, as their windows " +
+					"hold too few: a:2; "}},
+		{"a sparse circuit that another rule judges",
+			one("{name: r, type: ratio, threshold: 0.9, window: 2m, minimum_throughput: 9}",
+				"{name: s, type: consecutive, threshold: 9}"),
+			slices.Concat(well, made("a:2", time.Minute, "accepted*9")), nil},
 		{"more outcomes than were recorded", one("{name: r, type: ratio, threshold: 0.5, last: 61}"), well, []string{
 			"7:5: note: rule r could not be tried: it waits for 61 outcomes, and saw at most 60 of one circuit"}},
 		{"a circuit that no policy matches", one(plain), slices.Concat(well, made("x:1", 0, "accepted")), []string{
