@@ -34,7 +34,7 @@ func (e *RefusedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s refuses: %s", e.Circuit, e.why())
 	if e.RetryAfter > 0 {
-		fmt.Fprintf(&b, "; try again in %s", schemas.Brief(e.RetryAfter))
+		fmt.Fprintf(&b, "; try again in %s", schemas.Brief(max(e.RetryAfter.Round(time.Millisecond), time.Millisecond)))
 	}
 	return b.String()
 }

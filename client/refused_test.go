@@ -24,6 +24,9 @@ func TestPitfall42RefusedErrorSaysWhy(t *testing.T) {
 	}{
 		{"open", client.RefusedError{Circuit: circuit, State: schemas.Open, Cause: cause, RetryAfter: 29 * time.Second},
 			circuit + " refuses: " + cause.Words() + "; try again in 29s"},
+		{"open, for a time that no clock shows", client.RefusedError{
+			Circuit: circuit, State: schemas.Open, Cause: cause, RetryAfter: 828*time.Millisecond + 50184,
+		}, circuit + " refuses: " + cause.Words() + "; try again in 828ms"},
 		{"half open", client.RefusedError{Circuit: circuit, State: schemas.HalfOpen, Cause: cause},
 			circuit + " refuses: it is being tested after " + cause.Words()},
 		{"forced open", client.RefusedError{Circuit: circuit, State: schemas.ForcedOpen, Override: word},
