@@ -133,9 +133,9 @@ func TestGateway(t *testing.T) {
 	v.mood("gpt-primary:v3", "vague")
 	refused := v.until(url, func(r reply) bool { return strings.Contains(r.Detail, older+" refuses") })
 	t.Logf("refused, Retry-After %s: %s", refused.retryAfter, refused.text)
-	if refused.status != http.StatusServiceUnavailable || refused.retryAfter != "1" ||
+	if refused.status != http.StatusServiceUnavailable || refused.retryAfter != "2" ||
 		refused.Otherwise != "human-review" || !strings.Contains(refused.Detail, "missing_evidence") {
-		t.Errorf("the gateway answers %d, Retry-After %s, %s; want 503, 1, a cause and what to do otherwise",
+		t.Errorf("the gateway answers %d, Retry-After %s, %s; want 503, 2, a cause and what to do otherwise",
 			refused.status, refused.retryAfter, refused.text)
 	}
 	v.untilSaid(url, gateway, primary+` is being tested by gateway-1`)

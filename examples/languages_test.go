@@ -75,7 +75,7 @@ func circle(p *process, circuit string) {
 	p.t.Helper()
 	p.await(`^` + circuit + ` accepted`)
 	p.await(`^` + circuit + ` missing_evidence`)
-	p.await(`^` + circuit + ` refuses: failure-ratio \(.*\d missing_evidence.*\); try again (in [01]\.\ds|at )`)
+	p.await(`^` + circuit + ` refuses: failure-ratio \(.*\d missing_evidence.*\); try again (in [0-2]\.\ds|at )`)
 	p.await(`^` + circuit + ` probe \S+, until `)
 	p.await(`^` + circuit + ` accepted by the probe`)
 	p.await(`^` + circuit + ` accepted`)
@@ -85,7 +85,7 @@ func circle(p *process, circuit string) {
 // probersDeath kills a router that holds the lease, in the middle of its probe. Another one probes when it expires.
 func (l language) probersDeath(t *testing.T, s *site, circuit string) {
 	t.Helper()
-	first := l.run(t, s, "--name", "router-1", "--hang-from", "11", circuit)
+	first := l.run(t, s, "--name", "router-1", "--then", "hang", circuit)
 	first.await(`^` + circuit + ` probe `)
 	began := time.Now()
 	first.kill()

@@ -19,10 +19,12 @@ class Example {
     record Verdict(String kind, Map<String, String> details) { }
 
     private static int asked;
+    private static boolean hangs;
 
     /** Stands for a model: its answers have no sources from the 6th call to the 11th. */
-    static Answer ask(int hangFrom) {
-        if (++asked >= hangFrom) sleep(60_000);
+    static Answer ask() {
+        asked++;
+        if (hangs) sleep(60_000);
         return new Answer("It is 4711.", asked >= 6 && asked <= 11 ? List.of() : List.of("page 3"));
     }
 
@@ -55,7 +57,6 @@ class Example {
         var flags = new HashMap<String, String>();
         for (int i = 0; i + 1 < args.length; i += 2) flags.put(args[i], args[i + 1]);
         var circuit = args.length % 2 == 1 ? args[args.length - 1] : "submission-extraction:gpt-primary:v4";
-        var hangFrom = Integer.parseInt(flags.getOrDefault("--hang-from", String.valueOf(Integer.MAX_VALUE)));
         var more = new HashMap<String, String>();
         if (flags.containsKey("--partitioner")) more.put("partitioner.class", flags.get("--partitioner"));
         var brokers = flags.getOrDefault("--brokers", "127.0.0.1:9092");
@@ -64,11 +65,12 @@ class Example {
             var refused = false;
             for (int recovered = 0; recovered < 4; sleep(100)) {
                 try {
-                    var kind = guarded(router, circuit, () -> ask(hangFrom), Map.of());
+                    var kind = guarded(router, circuit, Example::ask, Map.of());
                     if (refused && kind.equals("accepted")) recovered++;
                 } catch (Router.Refused refusal) {
                     refused = true;
                     recovered = 0;
+                    hangs = "hang".equals(flags.get("--then")); // What the model does once its circuit has opened.
                     say("%s", refusal.getMessage());
                     for (var other : router.instead(circuit, refusal.cause.path("kind").asText())) {
                         var good = new Answer("It is 4711.", List.of("page 3"));

@@ -13,14 +13,16 @@ const { values: flags, positionals } = parseArgs({
     brokers: { type: 'string', default: '127.0.0.1:9092' },
     name: { type: 'string', default: 'router-1' }, // No two routers may have the same.
     partitioner: { type: 'string', default: 'murmur2' }, // Or 'first', which puts all records in partition 0.
-    'hang-from': { type: 'string', default: 'Infinity' } // From this call on the model hangs.
+    then: { type: 'string', default: 'recover' } // Or 'hang': what the model does once its circuit has opened.
   }
 })
 
 // ask stands for a model: its answers have no sources from the 6th call to the 11th.
 let asked = 0
+let hangs = false
 async function ask (question) {
-  if (++asked >= Number(flags['hang-from'])) await pause(60000)
+  asked++
+  if (hangs) await pause(60000)
   return { text: 'It is 4711.', sources: asked >= 6 && asked <= 11 ? [] : ['page 3'] }
 }
 
@@ -60,6 +62,7 @@ async function main () {
       if (!(refusal instanceof Refused)) throw refusal
       refused = true
       recovered = 0
+      hangs = flags.then === 'hang'
       console.log(refusal.message)
       const [other] = router.instead(circuit, refusal.cause?.kind)
       if (other) await guarded(router, other, () => ({ sources: ['page 3'] }), { fallback_from: circuit })

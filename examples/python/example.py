@@ -14,12 +14,12 @@ from router import Refused, Router
 class Model:
     """Stands for a model: its answers have no sources from the 6th call to the 11th."""
 
-    def __init__(self, hangs_from):
-        self.calls, self.hangs_from = 0, hangs_from
+    def __init__(self):
+        self.calls, self.hangs = 0, False
 
     def ask(self, question):
         self.calls += 1
-        if self.hangs_from and self.calls >= self.hangs_from:
+        if self.hangs:
             time.sleep(60)
         return {"text": "It is 4711.", "sources": [] if 6 <= self.calls <= 11 else ["page 3"]}
 
@@ -55,17 +55,17 @@ def main():
     flags.add_argument("--brokers", default="127.0.0.1:9092")
     flags.add_argument("--name", default="router-1", help="no two routers may have the same")
     flags.add_argument("--partitioner", default="murmur2_random", help="try consistent_random, the client's default")
-    flags.add_argument("--hang-from", type=int, help="from this call on the model hangs")
+    flags.add_argument("--then", default="recover", help="or hang: what the model does once its circuit has opened")
     flags.add_argument("circuit", nargs="?", default="submission-extraction:gpt-primary:v4")
     args = flags.parse_args()
-    router, model = Router(args.brokers, args.name, partitioner=args.partitioner), Model(args.hang_from)
+    router, model = Router(args.brokers, args.name, partitioner=args.partitioner), Model()
     refused, recovered = False, 0
     for _ in itertools.count():
         try:
             kind = guarded(router, args.circuit, model.ask)
             recovered += refused and kind == "accepted"
         except Refused as refusal:
-            refused, recovered = True, 0
+            refused, recovered, model.hangs = True, 0, args.then == "hang"
             kind = refusal.cause and refusal.cause["kind"]
             print(refusal, flush=True)
             for other in router.instead(args.circuit, kind)[:1]:

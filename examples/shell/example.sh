@@ -2,18 +2,18 @@
 # A router and producer of kcat and jq, on a route whose answers lose their evidence and find it again:
 #
 #   fusebox dev --policy examples/policies.yaml
-#   examples/shell/example.sh [--brokers A] [--name N] [--partitioner P] [--hang-from CALL] [CIRCUIT]
+#   examples/shell/example.sh [--brokers A] [--name N] [--partitioner P] [--then hang] [CIRCUIT]
 #
 # It reads the state topic anew at each call. That is well for a script; a program keeps reading.
 set -euo pipefail
-brokers=127.0.0.1:9092 name=router-1 hang_from=0
+brokers=127.0.0.1:9092 name=router-1 then=recover hangs=
 partitioner=murmur2_random # The partition that Fusebox counts the circuit in; kcat's own default is another.
 while [[ ${1-} == --* ]]; do
     case $1 in
     --brokers) brokers=$2 ;;
     --name) name=$2 ;; # No two routers may have the same.
     --partitioner) partitioner=$2 ;;
-    --hang-from) hang_from=$2 ;;
+    --then) then=$2 ;; # What the model does once its circuit has opened.
     *) echo "nobody knows $1" >&2 && exit 2 ;;
     esac
     shift 2
@@ -75,7 +75,7 @@ report() {
 calls=0
 model() {
     calls=$((calls + 1))
-    [ "$hang_from" = 0 ] || [ "$calls" -lt "$hang_from" ] || sleep 60
+    [ "$hangs" != hang ] || sleep 60
     kind=accepted
     [ "$calls" -lt 6 ] || [ "$calls" -gt 11 ] || kind=missing_evidence
 }
@@ -90,7 +90,7 @@ while [ "$recovered" -lt 4 ]; do
         [ -z "$refused" ] || [ "$kind" != accepted ] || recovered=$((recovered + 1))
         continue
     fi
-    refused=yes recovered=0
+    refused=yes recovered=0 hangs=$then
     ask '. as $record | derive($now) | "\(.circuit) refuses: \(why)"
         + ($record | decide($now; 0).retry_at | if . == null then "" else "; try again at \(.)" end)' <<<"$state"
     # The first of where the policies say to go for the cause.
