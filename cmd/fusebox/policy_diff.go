@@ -24,7 +24,9 @@ func newPolicyDiffCommand() *cobra.Command {
 a policy that moved makes no difference. Circuits with the same changes stand together, and those for which only one of
 the files has a policy, or neither, are named. "builtin" names the built-in policy.
 The circuits are those that the call names, or those that the state topic knows (--from-topic), or else names on stdin,
-one a line. Exit status 0 whether or not anything changes.`,
+one a line. With --from-topic those are named that are open and would be closed, as B has no policy for them or one
+that is off. Exit status 0 whether or not anything changes; with --protect 3 where a circuit that A judges would be
+judged no more.`,
 		Example: `  fusebox policy diff policies.yaml new.yaml < circuits.txt
   fusebox policy diff policies.yaml new.yaml \
     submission-extraction:gpt-primary:v4
@@ -33,6 +35,7 @@ one a line. Exit status 0 whether or not anything changes.`,
 		ValidArgsFunction: completeDiff,
 	}
 	fromTopic := cmd.Flags().Bool("from-topic", false, "compare for the circuits that the state topic knows")
+	protect := cmd.Flags().Bool("protect", false, "exit with 3 where a circuit would be judged no more")
 	timeout := cmd.Flags().Duration("timeout", 30*time.Second, "give up when the state topic is not read by then")
 	asJSON := addJSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -45,11 +48,13 @@ one a line. Exit status 0 whether or not anything changes.`,
 			return err
 		}
 		var circuits []string
+		var records map[string]known
 		switch {
 		case *fromTopic && len(args) > 2:
 			return usageErrorf("--from-topic compares for the circuits of the topic; name none, or leave it out")
 		case *fromTopic:
-			circuits, err = circuitsOfTopic(cmd.Context(), *timeout)
+			records, err = circuitsOfTopic(cmd.Context(), *timeout)
+			circuits = slices.Sorted(maps.Keys(records))
 		case len(args) > 2:
 			circuits, err = namedCircuits(args[2:], func(i int) string { return "" })
 		default:
@@ -58,13 +63,21 @@ one a line. Exit status 0 whether or not anything changes.`,
 		if err != nil {
 			return err
 		}
-		return comparePolicies(was, is, circuits).print(cmd.OutOrStdout(), args[0], args[1], *asJSON)
+		d := comparePolicies(was, is, circuits)
+		d.close(records, time.Now())
+		if err := d.print(cmd.OutOrStdout(), args[0], args[1], *asJSON); err != nil {
+			return err
+		}
+		if *protect && len(d.Lost) > 0 {
+			return foundProblems()
+		}
+		return nil
 	}
 	return cmd
 }
 
-// circuitsOfTopic returns the names of the circuits that the state topic knows.
-func circuitsOfTopic(ctx context.Context, timeout time.Duration) ([]string, error) {
+// circuitsOfTopic returns the circuits that the state topic knows.
+func circuitsOfTopic(ctx context.Context, timeout time.Duration) (map[string]known, error) {
 	read, err := readStatus(ctx, timeout)
 	if err != nil {
 		return nil, err
@@ -72,7 +85,7 @@ func circuitsOfTopic(ctx context.Context, timeout time.Duration) ([]string, erro
 	if len(read.circuits) == 0 {
 		return nil, fmt.Errorf("the state topic knows no circuit yet; name circuits, or give their names on stdin")
 	}
-	return slices.Sorted(maps.Keys(read.circuits)), nil
+	return read.circuits, nil
 }
 
 // readCircuits reads names of circuits, one a line.
@@ -123,6 +136,8 @@ type policyDiff struct {
 	OnlyWas   []string       `json:"only_was"` // Circuits for which only the first file has a policy,
 	OnlyIs    []string       `json:"only_is"`  // those for which only the second has one,
 	Neither   []string       `json:"neither"`  // and those for which neither does.
+	Lost      []string       `json:"lost"`     // Circuits that the first file judges and the second does not,
+	Closed    []string       `json:"closed"`   // and those of them that are open now: it would close them.
 }
 
 // changedGroup are circuits for which the same changes.
@@ -134,7 +149,7 @@ type changedGroup struct {
 func comparePolicies(was, is *breaker.Policies, circuits []string) policyDiff {
 	d := policyDiff{
 		Was: was.Version, Is: is.Version, Changed: []changedGroup{}, Unchanged: []string{}, OnlyWas: []string{},
-		OnlyIs: []string{}, Neither: []string{},
+		OnlyIs: []string{}, Neither: []string{}, Lost: []string{}, Closed: []string{},
 	}
 	for _, circuit := range circuits {
 		switch before, after := was.For(circuit).Matched, is.For(circuit).Matched; {
@@ -144,6 +159,9 @@ func comparePolicies(was, is *breaker.Policies, circuits []string) policyDiff {
 			d.OnlyWas = append(d.OnlyWas, circuit)
 		case !before:
 			d.OnlyIs = append(d.OnlyIs, circuit)
+		}
+		if was.For(circuit).Enabled && !is.For(circuit).Enabled {
+			d.Lost = append(d.Lost, circuit)
 		}
 		changes := breaker.Compare(was, is, circuit)
 		if len(changes) == 0 {
@@ -158,6 +176,16 @@ func comparePolicies(was, is *breaker.Policies, circuits []string) policyDiff {
 		d.Changed[i].Circuits = append(d.Changed[i].Circuits, circuit)
 	}
 	return d
+}
+
+// close notes which of the circuits that are judged no more refuse calls now, by their records.
+func (d *policyDiff) close(records map[string]known, now time.Time) {
+	for _, circuit := range d.Lost {
+		k, ok := records[circuit]
+		if s := k.At(now); ok && (s.State == schemas.Open || s.State == schemas.HalfOpen) {
+			d.Closed = append(d.Closed, circuit)
+		}
+	}
 }
 
 // print prints the difference between two files of these names.
@@ -204,6 +232,9 @@ func (d policyDiff) coverage(was, is string) string {
 	tell(d.OnlyWas, "only "+was+" has a policy")
 	tell(d.OnlyIs, "only "+is+" has a policy")
 	tell(d.Neither, "neither "+was+" nor "+is+" has a policy")
+	off := slices.DeleteFunc(slices.Clone(d.Lost), func(c string) bool { return slices.Contains(d.OnlyWas, c) })
+	tell(off, is+" switches the policy off")
+	tell(d.Closed, is+" would at once close the open breaker")
 	return b.String()
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -139,5 +140,21 @@ func TestFallbackOf(t *testing.T) {
 			t.Errorf("Next(%s, cause %q) = %q, want %d that begin with %q",
 				tt.circuit, tt.kind, got, tt.want, tt.first)
 		}
+	}
+}
+
+// TestDiffTellsWhatItWouldClose names the open circuits that lose their policy, and no other.
+func TestDiffTellsWhatItWouldClose(t *testing.T) {
+	records := map[string]known{}
+	for name, state := range map[string]schemas.Phase{
+		"a": schemas.Open, "b": schemas.HalfOpen, "c": schemas.Closed, "d": schemas.ForcedOpen, "e": schemas.Open,
+	} {
+		records[name] = known{State: schemas.State{Circuit: name, State: state}}
+	}
+	d := policyDiff{Lost: []string{"a", "b", "c", "d"}}
+	d.close(records, noon)
+	want := "new would at once close the open breaker for 2 circuits: a, b\n"
+	if got := d.coverage("old", "new"); !strings.HasSuffix(got, want) {
+		t.Errorf("it says %q, want %q at the end", got, want)
 	}
 }
