@@ -248,12 +248,14 @@ func (c *Console) past(ctx context.Context, v *circuitView) {
 		v.HistoryMissing = "There was no time to read it all."
 	}
 	var states []schemas.State
+	var shown time.Time
 	for _, e := range found {
 		s, err := schemas.DecodeState(e.text)
 		if err != nil {
 			continue
 		}
-		v.History = append(v.History, newHappening(&s))
+		v.History = append(v.History, newHappening(&s, time.UnixMilli(e.id.at), shown))
+		shown = s.ChangedAt
 		if !s.IsShadow {
 			states = append(states, s)
 		}
@@ -262,9 +264,14 @@ func (c *Console) past(ctx context.Context, v *circuitView) {
 	v.Strip = strip(states, v.State, since, v.Now)
 }
 
-func newHappening(s *schemas.State) happening {
+// newHappening tells of a record that was published at a time, and before which one told of a change. A record of
+// something else than a change, as of a probe, is of the time at which it was published.
+func newHappening(s *schemas.State, published, before time.Time) happening {
 	h := happening{At: s.ChangedAt, Why: s.Because(), Epoch: s.Epoch}
 	h.What = wordOf(s.Previous) + " to " + wordOf(s.State)
+	if s.ChangedAt.Equal(before) {
+		h.At = published
+	}
 	switch {
 	case s.IsShadow:
 		h.What = "shadow " + s.Policy + ": would be " + wordOf(s.State)
@@ -272,6 +279,8 @@ func newHappening(s *schemas.State) happening {
 		h.At, h.What = s.Born, "first heard of"
 	case s.State == schemas.HalfOpen && len(s.Leases) > 0:
 		h.What, h.Why = "a probe is out", "by "+s.Leases[0].Holder
+	case s.State == schemas.HalfOpen && s.Probe.Inconclusive > 0:
+		h.What, h.Why = fmt.Sprintf("a probe ended without a verdict, %d in a row", s.Probe.Inconclusive), ""
 	case s.Degraded != nil:
 		h.At, h.What = s.Degraded.At, "degraded"
 	}

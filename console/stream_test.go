@@ -1,0 +1,136 @@
+package console_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// listening is one reader of the stream.
+type listening struct {
+	cancel context.CancelFunc
+	lines  *bufio.Scanner
+}
+
+// listen opens the stream, after an event where one is named.
+func (s *site) listen(query, after string) *listening {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	s.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/v1/stream?"+query, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if after != "" {
+		r.Header.Set("Last-Event-ID", after)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { answer.Body.Close() })
+	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK || kind != "text/event-stream" {
+		s.t.Fatalf("GET /v1/stream = %s, %s", answer.Status, kind)
+	}
+	return &listening{cancel, bufio.NewScanner(answer.Body)}
+}
+
+// until reads up to an event that says all words, and returns how many events came and the id of the last.
+func (l *listening) until(t *testing.T, words ...string) (events int, id string) {
+	t.Helper()
+	for l.lines.Scan() {
+		line := l.lines.Text()
+		if after, ok := strings.CutPrefix(line, "id: "); ok {
+			id = after
+			events++
+		}
+		found := strings.HasPrefix(line, "data: ")
+		for _, w := range words {
+			found = found && strings.Contains(line, w)
+		}
+		if found {
+			return events, id
+		}
+	}
+	t.Fatalf("the stream ended, %v, before an event with %q", l.lines.Err(), words)
+	return 0, ""
+}
+
+// next returns of which circuit the next event is, and the state in it.
+func (l *listening) next(t *testing.T, name string) (circuit, state string) {
+	t.Helper()
+	for l.lines.Scan() {
+		text, ok := strings.CutPrefix(l.lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var record struct{ Circuit, State string }
+		if err := json.Unmarshal([]byte(text), &record); err != nil {
+			t.Fatalf("%s: %q is no record: %v", name, text, err)
+		}
+		return record.Circuit, record.State
+	}
+	t.Fatalf("%s: the stream ended: %v", name, l.lines.Err())
+	return "", ""
+}
+
+// TestStream has readers beside some that never read: those who read get every event, in order, and one that comes back
+// gets what it missed, from memory or, of long ago, from the topic.
+func TestStream(t *testing.T) {
+	s := newSite(t)
+	for range 20 { // They ask, and read nothing.
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "GET /v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	}
+	const circuits = 30
+	match := url.Values{"match": {"case:new-*"}}.Encode()
+	readers := make([]*listening, 50)
+	for i := range readers {
+		readers[i] = s.listen(match, "")
+	}
+	first := s.listen(match, "")
+	for i := range circuits {
+		s.post("/v1/outcomes", fmt.Sprintf(`{"circuit":"case:new-%02d:v1","kind":"contradictory_evidence"}`, i))
+		name := fmt.Sprintf(`"circuit":"case:new-%02d:v1"`, i)
+		for _, r := range readers { // Born, and open.
+			if events, _ := r.until(t, name, `"state":"open"`); events != 2 {
+				t.Fatalf("a reader got %d events of circuit %d, want 2", events, i)
+			}
+		}
+	}
+	_, seen := first.until(t, `"circuit":"case:new-09:v1"`, `"state":"open"`)
+	first.cancel()
+
+	// Circuits come in the order of their partitions: each in its own order, born before it opens.
+	for name, r := range map[string]*listening{
+		"after what was seen":   s.listen(match, seen),
+		"after an hour ago":     s.listen(match, fmt.Sprintf("%d-0-0", time.Now().Add(-time.Hour).UnixMilli())),
+		"after ages ago, asked": s.listen(match+"&last_event_id=1000-0-0", ""),
+	} {
+		missing := map[string]bool{}
+		for i := 10; i < circuits; i++ {
+			missing[fmt.Sprintf("case:new-%02d:v1", i)] = true
+		}
+		for born := map[string]bool{}; len(missing) > 0; {
+			circuit, state := r.next(t, name)
+			if born[circuit] && state == "open" {
+				delete(missing, circuit)
+			}
+			born[circuit] = true
+		}
+	}
+	if got := s.status("/v1/stream?last_event_id=nonsense"); got != http.StatusUnprocessableEntity {
+		t.Errorf("an id that is none = %d, want 422", got)
+	}
+}
