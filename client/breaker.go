@@ -10,7 +10,7 @@ import (
 )
 
 // Breaker is what Guard, Wrap and Fallback ask: a Gate, or a LocalGate. A program that begins with Local moves to Kafka
-// by another line that makes it.
+// where it makes it: Open wants brokers and a context, and returns an error.
 type Breaker interface {
 	// Enter admits a call to a circuit, or returns a *RefusedError. Every lease wants one Report or Release.
 	Enter(ctx context.Context, circuit string) (Lease, error)
