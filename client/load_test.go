@@ -117,7 +117,7 @@ func TestGateLeavesNothingBehind(t *testing.T) {
 	if err := lost.Close(); err != nil {
 		t.Errorf("close a gate without brokers: %v", err)
 	}
-	goleak.VerifyNone(t, before)
+	verifyNone(t, before)
 	if n := len(fake.ReadCommitted(t, "fusebox.outcomes.v1")); n != 1 {
 		t.Errorf("%d outcomes were sent before the gate was closed, want 1", n)
 	}

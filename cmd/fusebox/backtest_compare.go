@@ -88,13 +88,13 @@ func found(c *backtest.Comparison) string {
 			outcomes, seconds = append(outcomes, float64(pair.Outcomes)), append(seconds, pair.Seconds)
 		}
 	}
-	words := "No opening is in both"
+	words := "No bad stretch was found by both"
 	if n := len(outcomes); n > 0 {
-		words = fmt.Sprintf("Of %s in both A is earlier at %d, later at %d, the same at %d; at the median %s",
-			count(n, "opening", "openings"), c.Earlier, c.Later, c.Same,
+		words = fmt.Sprintf("Of %s that both found A is earlier at %d, later at %d, the same at %d; at the median %s",
+			count(n, "bad stretch", "bad stretches"), c.Earlier, c.Later, c.Same,
 			shift(int64(median(outcomes)), median(seconds)))
 	}
-	return fmt.Sprintf("%s; only A has %d, only B %d", words, c.OnlyA, c.OnlyB)
+	return fmt.Sprintf("%s; only A found %d, only B %d", words, c.OnlyA, c.OnlyB)
 }
 
 // shift says by how much A is later or earlier.

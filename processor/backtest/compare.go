@@ -1,7 +1,7 @@
 package backtest
 
 import (
-	"sort"
+	"slices"
 	"time"
 )
 
@@ -68,10 +68,10 @@ func (c *Circuit) Openings() []*Trip {
 
 // Comparison is two policies over the same outcomes: what taking A instead of B changes.
 type Comparison struct {
-	Earlier  int          `json:"earlier"` // Openings that A has before B.
+	Earlier  int          `json:"earlier"` // Bad stretches that A found before B.
 	Later    int          `json:"later"`
 	Same     int          `json:"same"`
-	OnlyA    int          `json:"only_a"` // Openings in a stretch in which B has none.
+	OnlyA    int          `json:"only_a"` // Those that B did not find.
 	OnlyB    int          `json:"only_b"`
 	Circuits []Difference `json:"circuits"` // In the order of the reports.
 }
@@ -84,7 +84,7 @@ type Difference struct {
 	OnlyB   []Trip `json:"only_b"`
 }
 
-// Pair is an opening that both policies have: the times from the first failure to the recovery overlap.
+// Pair is a bad stretch that both policies found: the first opening of each in it.
 type Pair struct {
 	A        time.Time `json:"a"`
 	B        time.Time `json:"b"`
@@ -116,27 +116,33 @@ func Compare(a, b *Report) Comparison {
 	return c
 }
 
-// differ pairs the openings of a circuit: each of A with the first of B that is about the same bad stretch and is
-// nobody's yet. What is about the same stretch is no difference, even where one policy opens twice in it.
+// differ compares how two policies found the bad stretches of a circuit. Openings whose episodes overlap, of one policy
+// and of the other in turn, are about one stretch, and each policy found it by its first: where one is open already, a
+// later opening of the other is earlier than nothing.
 func differ(a, b *Circuit) Difference {
 	d := Difference{Circuit: a.Circuit, Pairs: []Pair{}, OnlyA: []Trip{}, OnlyB: []Trip{}}
-	episodesA, episodesB := a.episodes(), b.episodes()
-	next := 0
-	for _, e := range episodesA {
-		for next < len(episodesB) && episodesB[next].To.Before(e.From) {
-			next++
+	all := append(a.episodes(0), b.episodes(1)...)
+	slices.SortStableFunc(all, func(x, y episode) int { return x.From.Compare(y.From) })
+	for len(all) > 0 {
+		var found [2]*Trip
+		end := all[0].To
+		for len(all) > 0 && !all[0].From.After(end) {
+			e := &all[0]
+			if found[e.side] == nil {
+				found[e.side] = e.trip
+			}
+			if e.To.After(end) {
+				end = e.To
+			}
+			all = all[1:]
 		}
-		switch {
-		case next < len(episodesB) && overlap(e.Stretch, episodesB[next].Stretch):
-			d.Pairs = append(d.Pairs, pair(e.trip, episodesB[next].trip))
-			next++
-		case !overlapsAny(e, episodesB):
-			d.OnlyA = append(d.OnlyA, *e.trip)
-		}
-	}
-	for _, e := range episodesB {
-		if !overlapsAny(e, episodesA) {
-			d.OnlyB = append(d.OnlyB, *e.trip)
+		switch byA, byB := found[0], found[1]; {
+		case byB == nil:
+			d.OnlyA = append(d.OnlyA, *byA)
+		case byA == nil:
+			d.OnlyB = append(d.OnlyB, *byB)
+		default:
+			d.Pairs = append(d.Pairs, pair(byA, byB))
 		}
 	}
 	return d
@@ -146,12 +152,13 @@ func differ(a, b *Circuit) Difference {
 type episode struct {
 	Stretch
 	trip *Trip
+	side int // 0 is A, 1 is B.
 }
 
-func (c *Circuit) episodes() []episode {
+func (c *Circuit) episodes(side int) []episode {
 	var episodes []episode
 	for i, trip := range c.Openings() {
-		e := episode{c.Open[i], trip}
+		e := episode{c.Open[i], trip, side}
 		if !trip.Since.IsZero() && trip.Since.Before(e.From) {
 			e.From = trip.Since
 		}
@@ -165,12 +172,4 @@ func pair(a, b *Trip) Pair {
 		A: a.At, B: b.At, RuleA: a.Rule, RuleB: b.Rule,
 		Outcomes: a.Index - b.Index, Seconds: a.At.Sub(b.At).Seconds(),
 	}
-}
-
-func overlap(a, b Stretch) bool { return !a.From.After(b.To) && !b.From.After(a.To) }
-
-// overlapsAny looks for an overlap in episodes that end one after the other.
-func overlapsAny(one episode, others []episode) bool {
-	i := sort.Search(len(others), func(i int) bool { return !others[i].To.Before(one.From) })
-	return i < len(others) && overlap(one.Stretch, others[i].Stretch)
 }

@@ -40,6 +40,7 @@ func TestCompare(t *testing.T) {
 		{"later, when B has closed", opened(60, [2]int{100, 120}), opened(20, [2]int{70, 80}), "100:+30"},
 		{"twice against once", opened(0, [2]int{10, 20}, [2]int{30, 40}), opened(0, [2]int{10, 40}), "10:+0"},
 		{"once against twice", opened(0, [2]int{10, 40}), opened(0, [2]int{12, 20}, [2]int{30, 40}), "10:-2"},
+		{"in turn", opened(0, [2]int{10, 40}, [2]int{55, 80}), opened(0, [2]int{12, 20}, [2]int{30, 60}), "10:-2"},
 		{"only A", opened(5, [2]int{10, 20}), none, "A10"},
 		{"only B", none, opened(5, [2]int{10, 20}), "B10"},
 		{"each its own", opened(5, [2]int{10, 20}, [2]int{100, 110}), opened(5, [2]int{50, 60}, [2]int{101, 105}),
