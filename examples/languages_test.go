@@ -94,7 +94,7 @@ func (l language) probersDeath(t *testing.T, s *site, circuit string) {
 	took := time.Since(began)
 	second.await(`^` + circuit + ` accepted by the probe`)
 	second.end()
-	if took < 1500*time.Millisecond || took > 10*time.Second {
+	if took < 1500*time.Millisecond {
 		t.Errorf("another router probes %v after the first, want it after the lease time, 2s", took)
 	}
 	why := "and it came too late to be refused"

@@ -147,15 +147,16 @@ func (a *Audit) readopt(p *published, t *track, behind []published) {
 	a.takeUp(p, behind)
 }
 
-// onlyLate tells whether records differ in nothing but how many outcomes came too late before the cause. Signals move
-// the clock by which an outcome is late, and where one was held up, its place among them shows at the next record only.
+// onlyLate tells whether records differ in nothing but how many outcomes came too late before the cause, or were
+// neutral, which those that are late are not. Signals move the clock by which an outcome is late, and where one was
+// held up, its place among them shows at the next record only.
 func onlyLate(published, made *schemas.State, fields []Field) bool {
 	a, b := published.Cause, made.Cause
 	if len(fields) != 1 || fields[0].Name != "cause" || a == nil || b == nil {
 		return false
 	}
 	alike := *b
-	alike.NotCounted.Late = a.NotCounted.Late
+	alike.NotCounted.Late, alike.NotCounted.Neutral = a.NotCounted.Late, a.NotCounted.Neutral
 	with := *made
 	with.Cause = &alike
 	return differences(published, &with) == nil

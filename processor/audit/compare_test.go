@@ -12,12 +12,17 @@ func TestOnlyLate(t *testing.T) {
 			Rule: "r", NotCounted: schemas.NotCounted{Late: late, Stale: stale},
 		}}
 	}
+	neutral := func(s *schemas.State, n int64) *schemas.State {
+		s.Cause.NotCounted.Neutral = n
+		return s
+	}
 	for _, tt := range []struct {
 		name            string
 		published, made *schemas.State
 		want            bool
 	}{
 		{"one more was late", state(5, 1, 3), state(4, 1, 3), true},
+		{"late and not neutral", neutral(state(5, 1, 3), 4), neutral(state(4, 1, 3), 5), true},
 		{"another count", state(5, 1, 3), state(4, 2, 3), false},
 		{"another epoch", state(5, 1, 3), state(4, 1, 4), false},
 		{"no cause", state(5, 1, 3), &schemas.State{Circuit: "a:b:c", State: schemas.Open, Epoch: 3}, false},
