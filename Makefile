@@ -35,7 +35,8 @@ demo: build
 	bin/fusebox dev --demo
 
 ## test: builds and runs all tests; those that need what is not here skip and say so. The simulator and the
-## fifty gates, whose time is virtual, run without the race detector, four times as fast: its parts are what the other tests of the loop run with it
+## fifty gates, whose time is virtual, run without the race detector, four times as fast: their parts are what the other
+## tests run with it
 test:
 	$(GO) build -buildvcs=false ./...
 	$(GO) test -tags $(TAGS) $(RACE) -timeout $(TIMEOUT) -skip '^(TestSimulation|TestFiftyGates)$$' ./...

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -74,6 +75,21 @@ func (f *installation) output(args ...string) string {
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if err != nil {
+		f.t.Fatalf("fusebox %s: %v\n%s%s", strings.Join(args, " "), err, out, &said)
+	}
+	return string(out)
+}
+
+// printed is output of a command that may find problems: exit status 3.
+func (f *installation) printed(args ...string) string {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), processPatience)
+	defer cancel()
+	var said bytes.Buffer
+	cmd := f.command(ctx, args...)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitProblems) {
 		f.t.Fatalf("fusebox %s: %v\n%s%s", strings.Join(args, " "), err, out, &said)
 	}
 	return string(out)

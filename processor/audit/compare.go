@@ -25,9 +25,6 @@ func (a *Audit) compare() {
 		case t.repeats:
 			a.tally.gap(Repeats, *p)
 			a.readopt(p, t, records[i+1:])
-		case t.order:
-			a.tally.gap(Order, *p)
-			a.readopt(p, t, records[i+1:])
 		default:
 			a.differs(p, nil)
 		}
@@ -130,9 +127,6 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 		a.readopt(p, t, behind)
 	case onlyLate(&p.State, made, fields):
 		a.tally.gap(Order, *p)
-	case t.order:
-		a.tally.gap(Order, *p)
-		a.readopt(p, t, behind)
 	case !t.recovers && onlyAttempt(fields):
 		a.tally.gap(Recovery, *p)
 		a.readopt(p, t, behind)

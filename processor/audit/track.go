@@ -133,7 +133,7 @@ func (a *Audit) adopt(p *published) bool {
 		t.ids = 0
 	}
 	a.core.Adopt(&p.State)
-	t.born, t.clamped, t.suspect, t.repeats, t.order = false, false, false, false, false
+	t.born, t.clamped, t.suspect, t.repeats = false, false, false, false
 	t.from = p.Inputs
 	t.recovers = p.Attempt == 0 || breaker.Recovers(&p.State)
 	a.follow(t)
