@@ -21,6 +21,11 @@ type series map[string][]map[string]string
 // scrape returns what an address serves, as Prometheus 2 stores it.
 func scrape(t *testing.T, addr string) series {
 	t.Helper()
+	asked, err := http.Get("http://" + addr + "/v1/circuits") // Requests are counted from the first on.
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked.Body.Close()
 	answer, err := http.Get("http://" + addr + "/metrics")
 	if err != nil {
 		t.Fatal(err)
