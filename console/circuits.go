@@ -127,7 +127,7 @@ func (c *Console) look(ctx context.Context, name string) live {
 	case err == nil:
 		return newLive(c.config.Instance, partition, &found)
 	case errors.Is(err, kafka.ErrElsewhere):
-		l := live{Partition: partition, Missing: "this instance does not work on partition of the circuit"}
+		l := live{Partition: partition, Missing: "this instance does not work on the circuit's partition"}
 		if h, ok := c.view.beat(partition); ok && h.Instance != c.config.Instance {
 			l.Instance, l.Missing = h.Instance, "instance "+h.Instance+" works on the circuit's partition: ask there"
 		}
