@@ -68,20 +68,11 @@ func (f *installation) command(ctx context.Context, args ...string) *exec.Cmd {
 // output runs the binary, wants it to end well and returns what it printed.
 func (f *installation) output(args ...string) string {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), processPatience)
-	defer cancel()
-	var said bytes.Buffer
-	cmd := f.command(ctx, args...)
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		f.t.Fatalf("fusebox %s: %v\n%s%s", strings.Join(args, " "), err, out, &said)
-	}
-	return string(out)
+	return f.printed(0, args...)
 }
 
-// printed is output of a command that may find problems: exit status 3.
-func (f *installation) printed(args ...string) string {
+// printed is output of a command that may end with an exit status.
+func (f *installation) printed(status int, args ...string) string {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), processPatience)
 	defer cancel()
@@ -89,7 +80,7 @@ func (f *installation) printed(args ...string) string {
 	cmd := f.command(ctx, args...)
 	cmd.Stderr = &said
 	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitProblems) {
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != status) {
 		f.t.Fatalf("fusebox %s: %v\n%s%s", strings.Join(args, " "), err, out, &said)
 	}
 	return string(out)

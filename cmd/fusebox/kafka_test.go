@@ -200,7 +200,7 @@ func (f *installation) compare(log *oracle.Log) *oracle.Expected {
 func (f *installation) audited(want *oracle.Expected) {
 	f.t.Helper()
 	var got auditReport
-	said := f.printed("audit", "--since", "24h", "--json")
+	said := f.printed(exitProblems, "audit", "--since", "24h", "--json")
 	if err := json.Unmarshal([]byte(said), &got); err != nil {
 		f.t.Fatalf("audit --json: %v", err)
 	}
