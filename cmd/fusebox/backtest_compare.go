@@ -170,7 +170,7 @@ func compareRows(a, b *backtestSide, c *backtest.Comparison, circuits []int) [][
 		"SPEND AVOIDED", "OPEN"}}
 	neutral := false
 	for _, i := range circuits {
-		d, ca, cb := &c.Circuits[i], &a.report.Circuits[i], &b.report.Circuits[i]
+		d, ca, cb := &c.Circuits[i], a.report.Circuits[i], b.report.Circuits[i]
 		first := "-"
 		if len(d.Pairs) > 0 {
 			first = "A " + shift(d.Pairs[0].Outcomes, d.Pairs[0].Seconds)
@@ -201,7 +201,7 @@ func instead(b, a string) string {
 
 // difference prints a circuit's timeline under both policies, and the openings in order.
 func (p *backtestPrinter) difference(a, b *backtestSide, n int, d *backtest.Difference) {
-	ca, cb := &a.report.Circuits[n], &b.report.Circuits[n]
+	ca, cb := a.report.Circuits[n], b.report.Circuits[n]
 	p.line("\n%s", p.paint.bold(d.Circuit))
 	p.timeline(a.lines[d.Circuit], ca, "A")
 	if line := b.lines[d.Circuit]; line != nil {

@@ -173,7 +173,7 @@ func (s *backtestSide) late() (late, all int64) {
 // mostlyLate names the circuits most of whose outcomes were late.
 func (s *backtestSide) mostlyLate() (names []string) {
 	for i := range s.report.Circuits {
-		if c := &s.report.Circuits[i]; 2*c.Late() > c.Outcomes {
+		if c := s.report.Circuits[i]; 2*c.Late() > c.Outcomes {
 			names = append(names, c.Circuit)
 		}
 	}

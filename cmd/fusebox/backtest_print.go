@@ -80,7 +80,7 @@ func (p *backtestPrinter) head(sides []*backtestSide) {
 // recordedSpan returns the times of the first outcome and of the newest.
 func recordedSpan(r *backtest.Report) (first, last time.Time) {
 	for i := range r.Circuits {
-		c := &r.Circuits[i]
+		c := r.Circuits[i]
 		if first.IsZero() || c.From.Before(first) {
 			first = c.From
 		}

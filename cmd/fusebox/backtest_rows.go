@@ -61,7 +61,7 @@ func (s *backtestSide) notes() (notes []string) {
 	var unmatched int
 	var lenient []string
 	for i := range s.report.Circuits {
-		c := &s.report.Circuits[i]
+		c := s.report.Circuits[i]
 		if c.Policy == "" {
 			unmatched++
 		} else if !c.Enforced {

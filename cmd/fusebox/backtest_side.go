@@ -115,6 +115,10 @@ func (s *backtestSide) finish() error {
 // sort puts the circuits in order, each by the worse of its rows.
 func (s *backtestSide) sort() {
 	s.worst = s.rows()
+	if s.beside == nil {
+		slices.SortStableFunc(s.worst, worse)
+		return
+	}
 	worst := make(map[string]*backtest.Circuit, len(s.report.Circuits))
 	for _, c := range s.worst {
 		if w := worst[c.Circuit]; w == nil || worse(c, w) < 0 {
@@ -130,7 +134,7 @@ func (s *backtestSide) sort() {
 func (s *backtestSide) rows() []*backtest.Circuit {
 	rows := make([]*backtest.Circuit, 0, len(s.report.Circuits))
 	for i := range s.report.Circuits {
-		c := &s.report.Circuits[i]
+		c := s.report.Circuits[i]
 		rows = append(rows, c)
 		if s.beside == nil {
 			continue
@@ -150,13 +154,13 @@ func worse(a, b *backtest.Circuit) int {
 
 // circuit returns a circuit's row of the report, which is ordered by name, or nil where it has none.
 func (s *backtestSide) circuit(name string) *backtest.Circuit {
-	i, found := slices.BinarySearchFunc(s.report.Circuits, name, func(c backtest.Circuit, name string) int {
+	i, found := slices.BinarySearchFunc(s.report.Circuits, name, func(c *backtest.Circuit, name string) int {
 		return cmp.Compare(c.Circuit, name)
 	})
 	if !found {
 		return nil
 	}
-	return &s.report.Circuits[i]
+	return s.report.Circuits[i]
 }
 
 // lineOf returns the timeline of a row, nil where none is kept.

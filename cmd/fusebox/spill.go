@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"os"
 )
@@ -12,58 +13,73 @@ import (
 type spill struct {
 	file  *os.File // nil until something is put away.
 	end   int64
-	slots map[string]slot
-	free  map[int64][]int64 // Places that were left, by how large they are.
+	slots []slot               // By the circuit's number.
+	free  [maxSlotBits][]int64 // Places that were left, by how large they are.
 	value []byte
 }
 
-type slot struct{ at, room, length int64 }
+// slot is where a value is: nowhere, where bits is 0.
+type slot struct {
+	at     int64
+	length int32
+	bits   uint8 // The place has room for 1<<bits bytes.
+}
 
-// smallestSlot bounds how many sizes of places there are.
-const smallestSlot = 256
+const (
+	minSlotBits = 8 // 256 bytes. It bounds how many sizes of places there are.
+	maxSlotBits = 32
+)
 
 // Put keeps a copy of the value.
-func (s *spill) Put(circuit string, value []byte) error {
+func (s *spill) Put(circuit int, value []byte) error {
 	if s.file == nil {
 		if err := s.create(); err != nil {
 			return err
 		}
 	}
-	length := int64(len(value))
-	place := s.slots[circuit]
-	if place.room < length {
-		if place.room > 0 {
-			s.free[place.room] = append(s.free[place.room], place.at)
-		}
-		place = s.place(length)
+	if len(value) > math.MaxInt32 {
+		return fmt.Errorf("put a circuit away: it takes %d bytes", len(value))
 	}
-	place.length = length
-	s.slots[circuit] = place
+	for circuit >= len(s.slots) {
+		s.slots = append(s.slots, slot{})
+	}
+	place := &s.slots[circuit]
+	if bits := bitsFor(len(value)); bits > place.bits {
+		if place.bits > 0 {
+			s.free[place.bits] = append(s.free[place.bits], place.at)
+		}
+		place.at, place.bits = s.place(bits), bits
+	}
+	place.length = int32(len(value))
 	if _, err := s.file.WriteAt(value, place.at); err != nil {
 		return fmt.Errorf("put a circuit away: %w", err)
 	}
 	return nil
 }
 
-// place finds room for a value.
-func (s *spill) place(length int64) slot {
-	room := int64(1) << bits.Len64(uint64(max(length, smallestSlot)-1))
-	if free := s.free[room]; len(free) > 0 {
-		s.free[room] = free[:len(free)-1]
-		return slot{at: free[len(free)-1], room: room}
+// bitsFor returns of what size a place has to be.
+func bitsFor(length int) uint8 {
+	return uint8(max(bits.Len64(uint64(max(length, 1)-1)), minSlotBits))
+}
+
+// place finds room of a size.
+func (s *spill) place(bits uint8) int64 {
+	if free := s.free[bits]; len(free) > 0 {
+		s.free[bits] = free[:len(free)-1]
+		return free[len(free)-1]
 	}
-	s.end += room
-	return slot{at: s.end - room, room: room}
+	s.end += 1 << bits
+	return s.end - 1<<bits
 }
 
 // Get returns what was put last, good until the next call.
-func (s *spill) Get(circuit string) ([]byte, error) {
-	place, there := s.slots[circuit]
-	if !there {
-		return nil, fmt.Errorf("circuit %q was never put away", circuit)
+func (s *spill) Get(circuit int) ([]byte, error) {
+	if circuit >= len(s.slots) || s.slots[circuit].bits == 0 {
+		return nil, fmt.Errorf("circuit number %d was never put away", circuit)
 	}
-	if int64(cap(s.value)) < place.length {
-		s.value = make([]byte, place.room)
+	place := s.slots[circuit]
+	if cap(s.value) < int(place.length) {
+		s.value = make([]byte, 1<<place.bits)
 	}
 	s.value = s.value[:place.length]
 	if _, err := s.file.ReadAt(s.value, place.at); err != nil {
@@ -79,7 +95,7 @@ func (s *spill) create() error {
 		return fmt.Errorf("make a file for circuits that are out of memory: %w", err)
 	}
 	_ = os.Remove(file.Name()) // What cannot be removed while it is open is removed by close.
-	s.file, s.slots, s.free = file, make(map[string]slot), make(map[int64][]int64)
+	s.file = file
 	return nil
 }
 

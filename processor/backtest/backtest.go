@@ -8,7 +8,6 @@ package backtest
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,10 +17,10 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// Store keeps circuits while they are out of memory.
+// Store keeps circuits while they are out of memory, by their numbers, which begin with 0 and leave none out.
 type Store interface {
-	Put(circuit string, value []byte) error // It keeps a copy of the value.
-	Get(circuit string) ([]byte, error)     // What was Put last. It is good until the next call.
+	Put(circuit int, value []byte) error // It keeps a copy of the value.
+	Get(circuit int) ([]byte, error)     // What was Put last. It is good until the next call.
 }
 
 // Options say what a run judges by, and how much memory it takes, on which results do not depend. The zero value judges
@@ -112,7 +111,7 @@ func (r *Run) create(o *schemas.Outcome) *circuit {
 		return nil
 	}
 	c := newCircuit(name, policy, o.Time)
-	c.number = r.judged
+	c.number = int32(r.judged)
 	r.judged++
 	r.circuits[name] = c
 	return c
@@ -123,12 +122,13 @@ func (r *Run) Report() (Report, error) {
 	if r.err != nil {
 		return Report{}, r.err
 	}
-	report := Report{Circuits: make([]Circuit, 0, r.judged)}
-	for _, name := range slices.Sorted(maps.Keys(r.circuits)) {
-		if c := r.circuits[name]; c != nil {
+	report := Report{Circuits: make([]*Circuit, 0, r.judged)}
+	for _, c := range r.circuits {
+		if c != nil {
 			report.Circuits = append(report.Circuits, c.report())
 		}
 	}
+	slices.SortFunc(report.Circuits, func(a, b *Circuit) int { return strings.Compare(a.Circuit, b.Circuit) })
 	return report, nil
 }
 
@@ -145,7 +145,7 @@ func (r *Run) bring(c *circuit, at time.Time) {
 	if c.row.Records == 0 {
 		c.shadow = processor.NewShadow(name, r.policies, c.policy, at)
 	} else {
-		value, err := r.options.Store.Get(name)
+		value, err := r.options.Store.Get(int(c.number))
 		if err == nil {
 			c.shadow, err = processor.ReadShadow(name, value, r.policies, c.policy)
 		}
@@ -170,7 +170,7 @@ func (r *Run) makeRoom() {
 			continue
 		}
 		r.buffer = c.shadow.Append(r.buffer[:0])
-		r.err = r.options.Store.Put(c.row.Circuit, r.buffer)
+		r.err = r.options.Store.Put(int(c.number), r.buffer)
 		c.shadow = nil
 		last := len(r.resident) - 1
 		r.resident[r.hand], r.resident[last] = r.resident[last], nil

@@ -201,7 +201,7 @@ policies:
 	alone := strings.ReplaceAll(shadowed, `name: own, match: ["a*", "b*"]`, `name: own, match: ["none"]`)
 	alone = strings.ReplaceAll(alone, "shadows: own", `match: ["a*", "b*"]`)
 	for _, resident := range []int{1, 10} {
-		options := backtest.Options{Beside: true, Resident: resident, Store: &memory{values: map[string][]byte{}}}
+		options := backtest.Options{Beside: true, Resident: resident, Store: &memory{values: map[int][]byte{}}}
 		beside, byMatch := backtest.New(read(t, shadowed), options), backtest.New(read(t, alone), backtest.Options{})
 		rng := rand.New(rand.NewPCG(3, 0))
 		for i := range 600 {
@@ -219,7 +219,7 @@ policies:
 		want, _ := byMatch.Report()
 		want.Circuits = want.Circuits[:2]
 		for i := range want.Circuits {
-			c := &want.Circuits[i]
+			c := want.Circuits[i]
 			c.Shadow, c.Enforced = true, false
 			if c.Accepted+c.Failures+c.Others != c.Outcomes || c.Others == 0 || len(c.Trips) < 3 {
 				t.Errorf("%s: %d accepted, %d failures, %d others of %d outcomes, and %d trips", c.Circuit,
@@ -234,22 +234,22 @@ policies:
 
 // memory is a store in memory.
 type memory struct {
-	values map[string][]byte
+	values map[int][]byte
 	puts   int
 	broken error
 }
 
-func (m *memory) Put(name string, value []byte) error {
+func (m *memory) Put(circuit int, value []byte) error {
 	m.puts++
-	m.values[strings.Clone(name)] = slices.Clone(value)
+	m.values[circuit] = slices.Clone(value)
 	return m.broken
 }
 
-func (m *memory) Get(name string) ([]byte, error) {
-	if m.values[name] == nil {
-		return nil, errors.New("nothing of " + name)
+func (m *memory) Get(circuit int) ([]byte, error) {
+	if m.values[circuit] == nil {
+		return nil, fmt.Errorf("nothing of number %d", circuit)
 	}
-	return m.values[name], m.broken
+	return m.values[circuit], m.broken
 }
 
 // TestMemoryChangesNothing runs the recorded files at once and random circuits with room for few circuits or all.
@@ -267,7 +267,7 @@ func TestMemoryChangesNothing(t *testing.T) {
 	policies := read(t, lately+"  - {name: minute, type: ratio, threshold: 0.4, window: 1m}\n")
 	want := ""
 	for _, resident := range []int{0, 1, 2, 7, 39, 40} {
-		store := &memory{values: map[string][]byte{}}
+		store := &memory{values: map[int][]byte{}}
 		options := backtest.Options{Resident: resident, Store: store}
 		if resident == 0 {
 			options = backtest.Options{}
@@ -298,7 +298,7 @@ func TestMemoryChangesNothing(t *testing.T) {
 
 // TestBrokenStore stops at the first error of the store, which Report returns.
 func TestBrokenStore(t *testing.T) {
-	store := &memory{values: map[string][]byte{}, broken: errors.New("disk on fire")}
+	store := &memory{values: map[int][]byte{}, broken: errors.New("disk on fire")}
 	run := backtest.New(read(t, rows), backtest.Options{Resident: 1, Store: store})
 	for i := range 5 {
 		o := at(float64(i), schemas.Accepted)
@@ -313,13 +313,13 @@ func TestBrokenStore(t *testing.T) {
 // TestFromTheStore returns an error for what is no circuit.
 func TestFromTheStore(t *testing.T) {
 	for _, value := range []string{"", "\x01", "\x01\x00 twenty bytes follow", "\xff\xff\xff"} {
-		store := &memory{values: map[string][]byte{}}
+		store := &memory{values: map[int][]byte{}}
 		run := backtest.New(read(t, rows), backtest.Options{Resident: 1, Store: store})
 		for _, name := range []string{"c1", "c2", "c1"} {
 			o := at(0, schemas.Accepted)
 			o.Circuit = name
 			run.Step(&o)
-			store.values["c1"] = []byte(value)
+			store.values[0] = []byte(value)
 		}
 		if _, err := run.Report(); err == nil || !strings.Contains(err.Error(), "c1") {
 			t.Errorf("Report with %q of c1 in the store: %v", value, err)

@@ -2,9 +2,11 @@ package backtest_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/processor/backtest"
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -54,4 +56,41 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(20_000, step); n > 0 {
 		t.Errorf("Step allocates %v times an outcome, want none", n)
 	}
+}
+
+// forgetful is a store for circuits of which no more comes.
+type forgetful struct{ backtest.Store }
+
+func (forgetful) Put(int, []byte) error { return nil }
+
+// TestRowsAreSmall wants circuits that never opened to take little memory once they are put away: there may be a
+// million of them.
+func TestRowsAreSmall(t *testing.T) {
+	const circuits, most = 20_000, 400 // Bytes of each, with its name.
+	run := backtest.New(breaker.Builtin(), backtest.Options{Resident: 1, Store: forgetful{}})
+	before := liveBytes()
+	for i := range circuits {
+		run.Step(&schemas.Outcome{
+			Circuit: fmt.Sprintf("submission-extraction:gpt-%05d:v4", i), Kind: schemas.Accepted, Count: 1, Time: t0,
+		})
+	}
+	report, err := run.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if each := (liveBytes() - before) / circuits; each > most {
+		t.Errorf("a circuit takes %d bytes, want at most %d", each, most)
+	} else {
+		t.Logf("a circuit takes %d bytes", each)
+	}
+	runtime.KeepAlive(run)
+	runtime.KeepAlive(report)
+}
+
+// liveBytes returns how much of the heap is in use.
+func liveBytes() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

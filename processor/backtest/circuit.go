@@ -1,7 +1,6 @@
 package backtest
 
 import (
-	"slices"
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -11,24 +10,18 @@ import (
 
 // circuit is one circuit on its way through the record.
 type circuit struct {
-	row        Circuit         // Without what report fills in.
-	costMicros int64           // Of what was refused.
-	whys       [whys + 1]int64 // Outcomes by what became of them.
-	open       time.Duration   // Of the stretches that have ended.
-
-	number int // In the order in which they came.
+	row    Circuit // Without what report fills in.
 	policy *breaker.Policy
 	shadow *processor.Shadow // Nil while it is put away.
+	number int32             // In the order in which they came.
 	used   bool              // Since the eviction last looked at it.
 }
-
-const whys = int(processor.OverLimit)
 
 func newCircuit(name string, policy *breaker.Policy, at time.Time) *circuit {
 	shadow := policy.Shadows != ""
 	row := Circuit{
-		Circuit: name, Policy: policy.Name, Shadow: shadow, Enforced: policy.Enforce && !shadow,
-		Trips: []Trip{}, Open: []Stretch{}, From: at,
+		Circuit: name, Policy: policy.Name, Shadow: shadow, Enforced: policy.Enforce && !shadow, From: at,
+		Opened: neverOpened,
 	}
 	return &circuit{row: row, policy: policy}
 }
@@ -38,19 +31,19 @@ func (c *circuit) step(o *schemas.Outcome, policies *breaker.Policies) Step {
 	index := c.row.Records
 	r := c.shadow.Step(o.Time, processor.Input{Outcome: o, Trigger: schemas.Trigger{Offset: index}})
 	s := Step{
-		Circuit: c.row.Circuit, Number: c.number, At: r.At, Index: index, Why: r.Why, Kind: r.Kind,
+		Circuit: c.row.Circuit, Number: int(c.number), At: r.At, Index: index, Why: r.Why, Kind: r.Kind,
 		Phase: c.shadow.Phase(), Role: policies.RoleOf(c.policy, r.Kind), fired: r.Fired, on: c,
 	}
 	c.row.Records++
 	c.row.Outcomes += o.Count
 	c.row.To = r.At
-	c.whys[r.Why] += o.Count
+	c.row.Why.add(r.Why, o.Count)
 	*s.share(&c.row.Accepted, &c.row.Failures, &c.row.Others) += o.Count
 	switch r.Why {
 	case processor.WhileOpen:
 		c.refuse(o, &s)
 	case processor.Probe:
-		c.row.Probes++
+		c.opened().Probes++
 	}
 	if r.Tripped != nil {
 		c.trip(&r, index)
@@ -59,14 +52,23 @@ func (c *circuit) step(o *schemas.Outcome, policies *breaker.Policies) Step {
 	if last := len(c.row.Open) - 1; last >= 0 && !c.row.Open[last].Ends && s.Phase == schemas.Closed {
 		open := &c.row.Open[last]
 		open.To, open.Ends, s.Closed = r.At, true, true
-		c.open += open.To.Sub(open.From)
+		c.row.ended += open.To.Sub(open.From)
 	}
 	return s
 }
 
+// opened returns what came of it that the circuit opened, to be changed.
+func (c *circuit) opened() *Opened {
+	if c.row.Opened == neverOpened {
+		c.row.Opened = &Opened{Trips: []Trip{}, Open: []Stretch{}}
+	}
+	return c.row.Opened
+}
+
 func (c *circuit) refuse(o *schemas.Outcome, s *Step) {
-	c.costMicros += o.CostMicros
-	refused := &c.row.Refused
+	opened := c.opened()
+	opened.costMicros += o.CostMicros
+	refused := &opened.Refused
 	*s.share(&refused.Accepted, &refused.Failures, &refused.Others) += o.Count
 }
 
@@ -92,28 +94,25 @@ func (c *circuit) trip(r *processor.Result, index int64) {
 	if cause.Rule == breaker.ProbeFailed {
 		t.Bad = 1
 	}
-	c.row.Trips = append(c.row.Trips, t)
-	if last := len(c.row.Open) - 1; last < 0 || c.row.Open[last].Ends {
-		c.row.Open = append(c.row.Open, Stretch{From: r.At})
+	opened := c.opened()
+	opened.Trips = append(opened.Trips, t)
+	if last := len(opened.Open) - 1; last < 0 || opened.Open[last].Ends {
+		opened.Open = append(opened.Open, Stretch{From: r.At})
 	}
 }
 
 // report returns the row with all that the totals tell.
-func (c *circuit) report() Circuit {
-	row := c.row
-	row.Trips, row.Open = slices.Clone(row.Trips), slices.Clone(row.Open)
-	open := c.open
-	if last := len(row.Open) - 1; last >= 0 && !row.Open[last].Ends {
-		row.Open[last].To = row.To
-		open += row.To.Sub(row.Open[last].From)
+func (c *circuit) report() *Circuit {
+	if c.row.Opened == neverOpened {
+		return &c.row
 	}
-	row.OpenSeconds = open.Seconds()
-	row.Refused.CostUSD = float64(c.costMicros) / 1e6
-	row.Why = map[string]int64{}
-	for _, why := range processor.Whys {
-		if n := c.whys[why]; n > 0 {
-			row.Why[why.String()] = n
-		}
+	opened := c.row.Opened
+	open := opened.ended
+	if last := len(opened.Open) - 1; last >= 0 && !opened.Open[last].Ends {
+		opened.Open[last].To = c.row.To
+		open += c.row.To.Sub(opened.Open[last].From)
 	}
-	return row
+	opened.OpenSeconds = open.Seconds()
+	opened.Refused.CostUSD = float64(opened.costMicros) / 1e6
+	return &c.row
 }

@@ -1,6 +1,7 @@
 package backtest
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -23,8 +24,9 @@ type Totals struct {
 // Totals adds the circuits up.
 func (r *Report) Totals() Totals {
 	t := Totals{Circuits: len(r.Circuits)}
+	var openMS, ms, costMicros int64 // Whole numbers: their sums are exact, and the same in any order.
 	for i := range r.Circuits {
-		c := &r.Circuits[i]
+		c := r.Circuits[i]
 		if len(c.Open) > 0 {
 			t.Tripped++
 		}
@@ -34,13 +36,14 @@ func (r *Report) Totals() Totals {
 		t.Others += c.Others
 		t.Openings += len(c.Open)
 		t.Trips += len(c.Trips)
-		t.OpenSeconds += c.OpenSeconds
-		t.Seconds += c.To.Sub(c.From).Seconds()
+		openMS += int64(math.Round(c.OpenSeconds * 1e3))
+		ms += c.To.Sub(c.From).Milliseconds()
 		t.Refused.Failures += c.Refused.Failures
 		t.Refused.Accepted += c.Refused.Accepted
 		t.Refused.Others += c.Refused.Others
-		t.Refused.CostUSD += c.Refused.CostUSD
+		costMicros += int64(math.Round(c.Refused.CostUSD * 1e6))
 	}
+	t.OpenSeconds, t.Seconds, t.Refused.CostUSD = float64(openMS)/1e3, float64(ms)/1e3, float64(costMicros)/1e6
 	return t
 }
 
@@ -98,7 +101,7 @@ type Pair struct {
 func Compare(a, b *Report) Comparison {
 	c := Comparison{Circuits: []Difference{}}
 	for i := range a.Circuits {
-		d := differ(&a.Circuits[i], &b.Circuits[i])
+		d := differ(a.Circuits[i], b.Circuits[i])
 		c.OnlyA += len(d.OnlyA)
 		c.OnlyB += len(d.OnlyB)
 		for _, p := range d.Pairs {

@@ -16,7 +16,7 @@ func second(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 // opened returns a circuit that opened from second to second. An outcome comes each second, and the first failure of
 // each bad stretch `since` seconds before the trip.
 func opened(since int, stretches ...[2]int) *backtest.Report {
-	c := backtest.Circuit{Circuit: "c", From: noon, To: second(1000)}
+	c := &backtest.Circuit{Circuit: "c", From: noon, To: second(1000), Opened: &backtest.Opened{}}
 	for _, s := range stretches {
 		c.Trips = append(c.Trips, backtest.Trip{
 			At: second(s[0]), Index: int64(s[0]), Rule: "r", Since: second(s[0] - since),
@@ -25,7 +25,7 @@ func opened(since int, stretches ...[2]int) *backtest.Report {
 		c.Open = append(c.Open, backtest.Stretch{From: second(s[0]), To: second(s[1]), Ends: true})
 		c.OpenSeconds += float64(s[1] - s[0])
 	}
-	return &backtest.Report{Circuits: []backtest.Circuit{c}}
+	return &backtest.Report{Circuits: []*backtest.Circuit{c}}
 }
 
 func TestCompare(t *testing.T) {

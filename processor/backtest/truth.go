@@ -103,7 +103,7 @@ func (t *Truth) Judge(r *Report) Judged {
 		j.Stretches[i] = JudgedStretch{Bad: bad}
 	}
 	for i := range r.Circuits {
-		c := &r.Circuits[i]
+		c := r.Circuits[i]
 		known := t.circuit[c.Circuit]
 		if known != nil {
 			for n, row := range known.rows {

@@ -102,7 +102,7 @@ func anyOutcome(rng *rand.Rand, round int) *kgo.Record {
 }
 
 // recorded returns the trips that a backtest of the outcomes on the topic finds, and what it says of each circuit.
-func (w *world) recorded(policy string) (trips []string, rows map[string]backtest.Circuit) {
+func (w *world) recorded(policy string) (trips []string, rows map[string]*backtest.Circuit) {
 	run := backtest.New(policies(w.t, policy), backtest.Options{})
 	for _, r := range w.ReadCommitted(w.t, topics.Outcomes) {
 		var o schemas.Outcome
@@ -120,7 +120,7 @@ func (w *world) recorded(policy string) (trips []string, rows map[string]backtes
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	rows = map[string]backtest.Circuit{}
+	rows = map[string]*backtest.Circuit{}
 	for _, c := range report.Circuits {
 		rows[c.Circuit] = c
 	}

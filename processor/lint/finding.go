@@ -55,7 +55,7 @@ func (l *Lint) Findings() []Finding {
 func (l *Lint) mostlyLate() (names []string) {
 	report, _ := l.run.Report() // Only a store fails, and there is none.
 	for i := range report.Circuits {
-		if c := &report.Circuits[i]; 2*c.Late() > c.Outcomes {
+		if c := report.Circuits[i]; 2*c.Late() > c.Outcomes {
 			names = append(names, c.Circuit)
 		}
 	}
