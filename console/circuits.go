@@ -112,8 +112,7 @@ func (c *Console) getCircuit(ctx context.Context, in *circuitInput) (*circuitOut
 	if err != nil {
 		return nil, err
 	}
-	body := circuitBody{record: newStateJSON(&s), live: c.look(ctx, in.Name)}
-	tag := body.tag()
+	body, tag := newCircuitBody(newStateJSON(&s), c.look(ctx, in.Name))
 	if in.ETag == tag {
 		return nil, huma.Status304NotModified()
 	}
