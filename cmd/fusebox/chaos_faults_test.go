@@ -171,7 +171,7 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 // empty removes what is in a directory, which may be a mount.
-func empty(t *testing.T, dir string) {
+func empty(t testing.TB, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -60,7 +60,7 @@ func (l *ledger) totals() (sent, acked int) {
 
 // compare looks whether every outcome was handled as often as it was acknowledged, and never more often than it was
 // sent.
-func (l *ledger) compare(t *testing.T, want *oracle.Expected) {
+func (l *ledger) compare(t testing.TB, want *oracle.Expected) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()

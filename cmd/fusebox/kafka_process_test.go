@@ -33,7 +33,7 @@ const (
 // installation is Fusebox on a cluster: topics under a prefix of its own, a group, policies, and the processes on it.
 type installation struct {
 	*kafkatest.Kafka
-	t        *testing.T
+	t        testing.TB
 	group    string
 	topics   kafka.Topics
 	policies string // Text.
@@ -41,7 +41,7 @@ type installation struct {
 }
 
 // install writes the policies and creates the topics, by way of the binary.
-func install(t *testing.T, k *kafkatest.Kafka, name, policies string) *installation {
+func install(t testing.TB, k *kafkatest.Kafka, name, policies string) *installation {
 	t.Helper()
 	f := &installation{
 		Kafka: k, t: t, group: name, topics: kafka.TopicsWithPrefix(name + "."), policies: policies, dir: t.TempDir(),
@@ -145,7 +145,7 @@ func (f *installation) run(name string, workers int) *runner {
 	return r
 }
 
-func freeLoopback(t *testing.T) string {
+func freeLoopback(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,7 +22,7 @@ type kcat struct {
 }
 
 // startKcat starts a kcat that tries until each record is acknowledged, however long that takes.
-func startKcat(t *testing.T, brokers []string, topic string) *kcat {
+func startKcat(t testing.TB, brokers []string, topic string) *kcat {
 	t.Helper()
 	c := &kcat{cmd: exec.CommandContext(t.Context(), "kcat", "-P", "-E", "-b", strings.Join(brokers, ","), "-t", topic,
 		"-K", "\t", "-X", "partitioner=consistent_random", "-X", "enable.idempotence=true",
