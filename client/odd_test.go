@@ -120,3 +120,32 @@ func TestFirstClaimIsGrantedLate(t *testing.T) {
 		}
 	})
 }
+
+// TestCallerIsGoneBeforeTheBrokersAreBack enters while no broker can be reached, and comes to an end before one can: a
+// claim that nobody waits for any more is not sent.
+func TestCallerIsGoneBeforeTheBrokersAreBack(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		line := w.Line()
+		c := w.config("r1")
+		c.Kafka = line.Opts()
+		g := w.open(c)
+		w.put(due(circuit))
+		w.becomes(g, circuit, schemas.Open)
+		line.Hold()
+		line.Reset()
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if _, err := g.Enter(ctx, circuit); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Enter without brokers = %v, want the context's end", err)
+		}
+		time.Sleep(3 * time.Second)
+		line.Release()
+		time.Sleep(10 * time.Second)
+		if claims := w.signals(schemas.Claim); len(claims) > 0 {
+			t.Errorf("%d claims for a call that had gone long before, want none", len(claims))
+		}
+		if n := g.Stats().SignalsLost; n != 1 {
+			t.Errorf("%d signals were not sent, want the one claim", n)
+		}
+	})
+}

@@ -11,26 +11,32 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// signalPatience is how long a signal may wait to be sent. One that comes later would find another world.
-const signalPatience = 10 * time.Second
+// How long a signal may wait to be sent. One that comes later would find another world: nobody waits for the lease of a
+// claim any more. It is not less, as a signal that is given up on its way breaks off the request that it is in.
+const (
+	claimPatience   = time.Second
+	releasePatience = 10 * time.Second
+)
 
 // sendClaim asks for a lease.
 func (g *Gate) sendClaim(p *prober, s *schemas.State) {
 	g.counts.claims.Add(1)
-	_ = g.send(&schemas.Signal{ // What cannot be sent is not answered either, and counted.
+	claim := schemas.Signal{
 		Type: schemas.Claim, Circuit: p.circuit, Holder: g.config.Router, Lease: p.ask(s.Epoch),
 		Epoch: s.Epoch, HasEpoch: true,
-	})
+	}
+	_ = g.send(&claim, max(claimPatience, g.config.ProbeWait)) // What cannot be sent is not answered, and counted.
 }
 
 // free gives a lease back.
 func (g *Gate) free(circuit, lease string, unused bool) error {
-	return g.send(&schemas.Signal{Type: schemas.Release, Circuit: circuit, Lease: lease, Unused: unused})
+	release := schemas.Signal{Type: schemas.Release, Circuit: circuit, Lease: lease, Unused: unused}
+	return g.send(&release, releasePatience)
 }
 
 // send writes a signal, and waits for nobody. The error says that there is no room for it.
-func (g *Gate) send(s *schemas.Signal) error {
-	ctx, cancel := context.WithTimeout(context.Background(), signalPatience)
+func (g *Gate) send(s *schemas.Signal, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	refused := make(chan error, 1)
 	record := &kgo.Record{Topic: g.config.Topics.Signals, Key: []byte(s.Circuit), Value: schemas.AppendSignal(nil, s)}
 	g.kafka.TryProduce(ctx, record, func(_ *kgo.Record, err error) {
