@@ -59,10 +59,13 @@ type account struct {
 
 // doubt is the newest outcome of a call that was admitted on an operator's word. While that holds, a processor counts
 // it and will forget it; once it is over, in the same epoch, it counts and stays, and the gate may not have heard yet.
+// Or it is of a call before the gate knew the circuits, which counts in whatever epoch that was.
 type doubt struct {
-	epoch int64
+	epoch int64     // Or anyEpoch.
 	at    time.Time // The zero time where there was none.
 }
+
+const anyEpoch = -1
 
 // sum is what has been added up: nothing where it counts nothing.
 type sum struct {
@@ -162,7 +165,8 @@ func (a *account) room(at time.Time, record *schemas.Outcome) breaker.Room {
 	if a.mode == CombineAlways {
 		return breaker.AllRoom
 	}
-	if d := a.doubt; d.epoch == a.epoch && !d.at.IsZero() && at.Sub(d.at) <= a.policy.Longest+slack {
+	d := a.doubt
+	if (d.epoch == a.epoch || d.epoch == anyEpoch) && !d.at.IsZero() && at.Sub(d.at) <= a.policy.Longest+slack {
 		return breaker.Room{}
 	}
 	kind, _ := a.policies.Kind(record.Kind)
@@ -186,7 +190,10 @@ func (a *account) put(
 	if a.sum.record.Count > 0 {
 		send = append(send, a.take(at))
 	}
-	if !l.plain && l.probe == nil {
+	switch {
+	case l.blind:
+		a.doubt = doubt{anyEpoch, at}
+	case !l.plain && l.probe == nil:
 		a.doubt = doubt{l.epoch, at}
 	}
 	if l.plain && l.probe == nil && a.turn(at, l.epoch, policies) {

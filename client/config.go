@@ -32,7 +32,8 @@ type Config struct {
 	// that is 0, and before a gate that starts unready knows its circuits.
 	OnSilence    OnSilence
 	SilenceAfter time.Duration
-	// StartUnready lets Open return at once. Until the gate has caught up it does as OnSilence says.
+	// StartUnready lets Open and NewReporter return at once. Until a gate has caught up it does as OnSilence says, and
+	// what comes of its calls is reported under no epoch: it counts if the call began after the last change.
 	StartUnready bool
 	// Policies say where to go while a circuit refuses, in the place of those that the processor publishes.
 	Policies *breaker.Policies

@@ -79,8 +79,10 @@ func (e *entry) decide() (Lease, *RefusedError) {
 }
 
 func (e *entry) admitted() Lease {
+	blind := !e.gate.isReady()
 	return Lease{
-		circuit: e.circuit, epoch: e.state.Epoch, plain: e.state.State == schemas.Closed, sink: e.gate,
+		circuit: e.circuit, epoch: e.state.Epoch, plain: e.state.State == schemas.Closed && !blind, blind: blind,
+		sink: e.gate,
 	}
 }
 

@@ -30,12 +30,19 @@ var (
 // answer that was not accepted its kind, chooses where to go on: what by_cause lists for it takes the place of what is
 // left of the chain. No circuit is tried twice. Outcomes name the head of the chain as the circuit whose work it was.
 //
-// It stops where ctx ends. When nothing is left it returns a *FallbackError.
+// It stops where ctx ends. When nothing is left it returns a *FallbackError. It panics where a stage has no Call, or
+// nothing that evaluates.
 func Fallback[T any](
 	ctx context.Context, b Breaker, useCase string,
 	stages map[string]Stage[T], evaluate func(context.Context, T) (Outcome, error),
 ) (T, error) {
 	var none T
+	must(b != nil, "Fallback", "wants a Breaker")
+	for circuit, stage := range stages {
+		if stage.Call == nil || stage.Evaluate == nil && evaluate == nil {
+			must(false, "Fallback", "wants a Call for "+circuit+", and what evaluates its answers")
+		}
+	}
 	route, err := routeOf(b.Routes(), useCase)
 	if err != nil {
 		return none, err

@@ -74,7 +74,7 @@ func (f *follower) begin(ctx context.Context) {
 			return
 		}
 		f.trouble(err)
-		if refused := (*kerr.Error)(nil); errors.As(err, &refused) && !refused.Retriable {
+		if hopeless(err) {
 			select {
 			case f.gate.failed <- err: // Whoever waits need not.
 			default:
@@ -164,6 +164,7 @@ func (f *follower) anew(ctx context.Context) {
 // trouble tells of an error once, until all is well again.
 func (f *follower) trouble(err error) {
 	f.gate.counts.waitFor("%v", err)
+	f.gate.counts.trouble.Store(&err)
 	level := slog.LevelWarn
 	if f.told {
 		level = slog.LevelDebug
@@ -177,6 +178,7 @@ func (f *follower) trouble(err error) {
 func (f *follower) well() {
 	if f.told && time.Since(f.wrong) > calm {
 		f.told = false
+		f.gate.counts.trouble.Store(nil)
 		f.gate.config.Log.Info("the states of the circuits can be read again", "topic", f.topic)
 	}
 }
@@ -198,6 +200,7 @@ func (f *follower) reached() {
 		f.beat(id, value, time.Now(), false)
 	}
 	f.caughUp, f.beats = true, nil
+	f.gate.counts.trouble.Store(nil)
 	f.gate.catchUp(f.coming)
 }
 
@@ -286,12 +289,12 @@ func (f *follower) beat(id int32, value []byte, now time.Time, live bool) {
 		return
 	}
 	heard := now
-	if !live && h.At.Before(now) {
-		heard = h.At
+	if !live {
+		heard = now.Add(-max(now.Sub(h.At), 0))
 	}
 	f.each(func(t *table) {
 		p := t.partition(id)
-		p.heard.Store(heard.UnixMilli())
+		p.heard.Store(int64(heard.Sub(t.began)))
 		p.beat.Store(h.At.UnixMilli())
 	})
 }

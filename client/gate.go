@@ -22,9 +22,10 @@ type Gate struct {
 
 	known   atomic.Pointer[table]
 	routes  atomic.Pointer[[]schemas.Route]
-	careful atomic.Bool // Some calls have to look whether their circuit is in a silence.
+	careful atomic.Bool // Calls have to look at the gate itself: it is not ready, is closed, or is in a silence.
 	calls   atomic.Uint64
 	counts  meter
+	reach   *reach
 
 	ready  chan struct{} // Closed once it has caught up.
 	failed chan error    // What makes it useless to wait for that.
@@ -37,33 +38,36 @@ type Gate struct {
 
 var _ Breaker = (*Gate)(nil)
 
-// Open returns a gate that knows every circuit. It waits until all that was in the state topic is read, no longer than
-// the context allows, which bounds nothing else: the gate works until Close.
+// Open returns a gate that knows every circuit. It waits until all that was in the state topic is read, as long as the
+// context allows, without a deadline for as long as it takes: it logs at once what it waits for, and returns at once
+// what no waiting mends, such as a password that is refused. With Config.StartUnready it waits for nothing. The context
+// bounds nothing else: the gate works until Close.
 func Open(ctx context.Context, c Config) (*Gate, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("the configuration of the gate: %w", err)
 	}
 	c = c.withDefaults()
+	reached := &reach{began: time.Now()}
 	// What is fetched at once is bounded: a gate has little memory, and most of what it reads it forgets at once.
 	client, err := kgo.NewClient(c.kafka(append(producing(),
 		kgo.ConsumeTopics(c.Topics.State), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(), kgo.KeepRetryableFetchErrors(),
 		kgo.FetchMaxWait(500*time.Millisecond), kgo.FetchMaxBytes(8<<20), kgo.FetchMaxPartitionBytes(1<<20),
-		kgo.MetadataMaxAge(time.Minute),
+		kgo.MetadataMaxAge(time.Minute), kgo.WithHooks(reached),
 	)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("make the gate's Kafka client: %w", err)
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g := &Gate{
-		config: c, kafka: client, stop: stop, reporter: newReporter(client, c),
+		config: c, kafka: client, stop: stop, reach: reached, reporter: newReporter(client, c),
 		ready: make(chan struct{}), failed: make(chan error, 1), done: make(chan struct{}),
 	}
 	g.known.Store(newTable(time.Now()))
 	if c.Policies != nil {
 		g.routes.Store(&c.Policies.Routes)
 	}
-	g.careful.Store(c.OnSilence != Keep)
+	g.careful.Store(true) // Until it is ready.
 	f := newFollower(g)
 	g.work.Go(func() { f.run(work) })
 	g.work.Go(func() { g.listen(work) })

@@ -17,21 +17,31 @@ import "context"
 // is reported, a call's as transport_failure, and goes on.
 //
 // Of a probe's call the context ends when the lease does. The answer may come later all the same, and is no evidence
-// then.
+// then. Guard panics where it is given no breaker, no call or nothing that evaluates.
 func Guard[T any](
 	ctx context.Context, b Breaker, circuit string,
 	call func(context.Context) (T, error), evaluate func(context.Context, T) (Outcome, error),
 ) (T, error) {
+	must(b != nil && call != nil && evaluate != nil, "Guard", "wants a Breaker, a call and an evaluate")
 	return guarded(ctx, b, circuit, "", call, evaluate)
 }
 
-// Wrap makes of a call, such as a method of a chat client, one of the same shape that is guarded: see Guard.
+// Wrap makes of a call, such as a method of a chat client, one of the same shape that is guarded: see Guard. It panics
+// where Guard would.
 func Wrap[In, Out any](
 	b Breaker, circuit string,
 	call func(context.Context, In) (Out, error), evaluate func(context.Context, Out) (Outcome, error),
 ) func(context.Context, In) (Out, error) {
+	must(b != nil && call != nil && evaluate != nil, "Wrap", "wants a Breaker, a call and an evaluate")
 	return func(ctx context.Context, in In) (Out, error) {
 		return Guard(ctx, b, circuit, func(ctx context.Context) (Out, error) { return call(ctx, in) }, evaluate)
+	}
+}
+
+// must stops a program that calls a function of this package with nothing to call, before anything is entered.
+func must(ok bool, function, wants string) {
+	if !ok {
+		panic("client." + function + " " + wants + ", none of them nil")
 	}
 }
 

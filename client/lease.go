@@ -10,8 +10,11 @@ import (
 // ErrReported says that a lease was reported or released before. The later call changes nothing.
 var ErrReported = errors.New("this lease was reported or released before")
 
-// ErrClosed says that a gate, a reporter or a LocalGate was closed before: leases are dead.
-var ErrClosed = errors.New("it was closed")
+// ErrClosed says that Close was called of a gate, a reporter or a LocalGate: leases are dead.
+var ErrClosed = errors.New("the program has closed its gate or reporter")
+
+// ErrNoKind says that an outcome has no kind. A lease that is reported with it is not used up by that.
+var ErrNoKind = errors.New("the outcome has no kind")
 
 // Lease is leave for one call: on a closed circuit the epoch under which it was admitted, on one that is probed the
 // exclusive right to test it until a deadline. It is a value, and must be reported or released through one copy.
@@ -20,6 +23,7 @@ type Lease struct {
 	epoch   int64
 	spent   uint32 // 1 once it was reported or released.
 	plain   bool   // The circuit is closed by its rules and by no operator: see combiner.
+	blind   bool   // The gate did not know the circuits yet. There may be a newer epoch, so none is reported.
 	probe   *probe // nil for a call through a closed circuit.
 	sink    sink
 }
@@ -40,7 +44,7 @@ type sink interface {
 // Circuit returns the name of the circuit that was entered.
 func (l *Lease) Circuit() string { return l.circuit }
 
-// Epoch returns the circuit's epoch at admission.
+// Epoch returns the circuit's epoch at admission, as far as it was known: see Config.StartUnready.
 func (l *Lease) Epoch() int64 { return l.epoch }
 
 // ID returns the id of a probe's lease, and "" for a call through a closed circuit.
@@ -72,8 +76,12 @@ func (l *Lease) Context(ctx context.Context) (context.Context, context.CancelFun
 var ErrExpired = errors.New("the lease has expired")
 
 // Report says once how the call went. It waits no longer than the configured time. Later calls, and calls after
-// Release, change nothing and return ErrReported.
+// Release, change nothing and return ErrReported. An outcome without a kind is as good as no call, and returns
+// ErrNoKind. ErrUnknownKind says that the outcome was taken all the same.
 func (l *Lease) Report(o Outcome) error {
+	if o.Kind == "" {
+		return ErrNoKind
+	}
 	if !l.spend() {
 		return ErrReported
 	}
@@ -106,5 +114,5 @@ func (l *Lease) spend() bool {
 
 // given returns the lease as it was given, by reading nothing that another goroutine may write.
 func (l *Lease) given() Lease {
-	return Lease{circuit: l.circuit, epoch: l.epoch, plain: l.plain, probe: l.probe, sink: l.sink}
+	return Lease{circuit: l.circuit, epoch: l.epoch, plain: l.plain, blind: l.blind, probe: l.probe, sink: l.sink}
 }

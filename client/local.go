@@ -227,7 +227,7 @@ func (g *LocalGate) report(l Lease, o Outcome) error {
 	if g.step(shard, g.now(), processor.Input{Outcome: &shard.outcome}).Why == processor.OverLimit {
 		return fmt.Errorf("circuit %s is not judged: %d are known, the most there may be", l.circuit, LocalCircuits)
 	}
-	return nil
+	return knows(g.policies.Load(), record.Kind)
 }
 
 func (g *LocalGate) release(l Lease, unused bool) error {

@@ -288,7 +288,7 @@ func TestPitfall23LocalLostProbes(t *testing.T) {
 		"released":       func(l *client.Lease) { _ = l.Release() },
 		"unused":         func(l *client.Lease) { _ = l.Unused() },
 		"neutral":        func(l *client.Lease) { _ = l.Report(client.Outcome{Kind: client.Cancelled}) },
-		"no outcome":     func(l *client.Lease) { _ = l.Report(client.Outcome{}) },
+		"unfit":          func(l *client.Lease) { _ = l.Report(client.Outcome{Kind: client.Accepted, Latency: -1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

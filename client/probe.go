@@ -210,9 +210,8 @@ func (e *entry) granted() (Lease, bool) {
 		if l := leaseOf(&e.state, one.id); l != nil {
 			one.back.Stop()
 			p.spares = slices.Delete(p.spares, i, i+1)
-			lease := e.admitted()
-			lease.probe = &probe{id: l.ID, deadline: l.ExpiresAt}
-			return lease, true
+			right := &probe{id: l.ID, deadline: l.ExpiresAt}
+			return Lease{circuit: e.circuit, epoch: e.state.Epoch, sink: e.gate, probe: right}, true
 		}
 	}
 	return Lease{}, false

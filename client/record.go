@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -13,7 +14,7 @@ import (
 func (o *Outcome) check() error {
 	switch {
 	case o.Kind == "":
-		return errors.New("the outcome has no kind")
+		return ErrNoKind
 	case len(o.Kind) > schemas.MaxName:
 		return fmt.Errorf("the outcome's kind has %d bytes, must have at most %d", len(o.Kind), schemas.MaxName)
 	case len(o.ID) > schemas.MaxText:
@@ -31,6 +32,21 @@ func (o *Outcome) check() error {
 		return fmt.Errorf("the outcome is of the year %d, which no record can say", o.Time.Year())
 	}
 	return nil
+}
+
+// ErrUnknownKind says that no policy in force knows an outcome's kind. The outcome is taken all the same, as one that
+// is no evidence about the route.
+var ErrUnknownKind = errors.New("no policy in force knows the kind")
+
+// knows returns an ErrUnknownKind that says which kind may be meant, or nothing.
+func knows(p *breaker.Policies, kind string) error {
+	if number, _ := p.Kind(kind); number != 0 {
+		return nil
+	}
+	if near := breaker.Nearest(kind, p.Kinds()); near != "" {
+		return fmt.Errorf("%w %q: did you mean %s?", ErrUnknownKind, kind, near)
+	}
+	return fmt.Errorf("%w %q", ErrUnknownKind, kind)
 }
 
 func counts(n int64) bool { return n >= 0 && n <= schemas.MaxWhole }
@@ -59,7 +75,7 @@ func (o *Outcome) record(l *Lease) (schemas.Outcome, error) {
 		RetryAfterMS: milliseconds(o.RetryAfter),
 		Provider:     shown(o.Provider), Model: shown(o.Model), Tenant: shown(o.Tenant),
 		FallbackFrom: shown(o.FallbackFrom), EvidenceRef: shown(o.EvidenceRef), TraceID: shown(o.TraceID),
-		Epoch: l.epoch, HasEpoch: l.sink != nil, Lease: l.ID(), Count: 1,
+		Epoch: l.epoch, HasEpoch: l.sink != nil && !l.blind, Lease: l.ID(), Count: 1,
 	}, nil
 }
 

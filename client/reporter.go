@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"github.com/puzpuzpuz/xsync/v4"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -31,8 +32,9 @@ type Reporter struct {
 	combiner *combiner
 	queue    *queue
 	losses   *losses
-	sent     atomic.Int64 // Records that the brokers have.
-	told     atomic.Int64 // Outcomes in them.
+	unknown  *xsync.Map[string, struct{}] // Kinds that no policy knew, and that were told.
+	sent     atomic.Int64                 // Records that the brokers have.
+	told     atomic.Int64                 // Outcomes in them.
 
 	closing sync.Once
 	closed  atomic.Bool
@@ -44,9 +46,11 @@ type Reporter struct {
 // deliveryTimeout is how long an outcome waits for the brokers. Older ones say little about the route as it is.
 const deliveryTimeout = 2 * time.Minute
 
-// NewReporter returns a reporter for a program without a gate. It looks whether the brokers can be reached and have the
-// topic, no longer than the context allows, unless Config.StartUnready is set; the context bounds nothing else. Such a
-// reporter knows no epochs and no policies, and sends every outcome in a record of its own.
+// NewReporter returns a reporter for a program without a gate. As Open does, it waits until the brokers answer and have
+// its topic, as long as the context allows, without a deadline for as long as it takes; it logs at once what it waits
+// for, and returns at once what no waiting mends, such as a password that is refused. With Config.StartUnready it waits
+// for nothing. The context bounds nothing else. Such a reporter knows no epochs and no policies, and sends every
+// outcome in a record of its own.
 func NewReporter(ctx context.Context, c Config) (*Reporter, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("the configuration of the reporter: %w", err)
@@ -57,7 +61,7 @@ func NewReporter(ctx context.Context, c Config) (*Reporter, error) {
 		return nil, fmt.Errorf("make the reporter's Kafka client: %w", err)
 	}
 	if !c.StartUnready {
-		if err := findTopic(ctx, kafka, c.Topics.Outcomes); err != nil {
+		if err := awaitTopic(ctx, kafka, c); err != nil {
 			kafka.Close()
 			return nil, err
 		}
@@ -79,18 +83,47 @@ func producing() []kgo.Opt {
 	}
 }
 
+// awaitTopic waits until the brokers have the topic of outcomes.
+func awaitTopic(ctx context.Context, kafka *kgo.Client, c Config) error {
+	for told := false; ; told = true {
+		err := findTopic(ctx, kafka, c.Topics.Outcomes)
+		if err == nil || hopeless(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("the reporter has not found its brokers: %w: %w", err, context.Cause(ctx))
+		}
+		if !told {
+			c.Log.Warn("the reporter waits for its brokers", "err", err)
+		}
+		pause(ctx, askAgain)
+	}
+}
+
+// hopeless tells whether a question that was answered with an error need not be asked again.
+func hopeless(err error) bool {
+	refused := (*kerr.Error)(nil)
+	return errors.As(err, &refused) && !refused.Retriable
+}
+
+// askPatience is how long one question may take before the log tells that there is no answer.
+const askPatience = 5 * time.Second
+
 // findTopic asks the brokers for a topic.
 func findTopic(ctx context.Context, kafka *kgo.Client, name string) error {
 	ask, topic := kmsg.NewPtrMetadataRequest(), kmsg.NewMetadataRequestTopic()
 	topic.Topic = &name
 	ask.Topics = append(ask.Topics, topic)
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
 	answer, err := ask.RequestWith(ctx, kafka)
 	if err != nil {
 		return fmt.Errorf("ask the brokers for topic %s: %w", name, err)
 	}
 	for _, t := range answer.Topics {
 		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
-			return fmt.Errorf("topic %s: %w (fusebox topics create makes it)", name, err)
+			return fmt.Errorf("topic %s: %w: create the topics with `fusebox topics create`, "+
+				"or name them in Topics or Prefix", name, err)
 		}
 	}
 	return nil
@@ -101,6 +134,7 @@ func newReporter(kafka *kgo.Client, c Config) *Reporter {
 	r := &Reporter{
 		config: c, kafka: kafka, stop: make(chan struct{}), combiner: newCombiner(c.Combine),
 		queue: newQueue(c.QueueRecords, c.QueueBytes, c.ReportWait), losses: newLosses(c.Log),
+		unknown: xsync.NewMap[string, struct{}](),
 	}
 	r.work.Go(r.settleDue)
 	r.work.Go(func() { r.losses.tell(r.stop) })
@@ -121,7 +155,7 @@ func (r *Reporter) send(l Lease, o Outcome) error {
 	if r.closed.Load() {
 		return ErrClosed
 	}
-	adds := l.sink != nil && r.combiner.adds()
+	adds := l.sink != nil && (r.combiner.adds() || l.blind && r.config.Combine == CombineSame)
 	if adds && l.plain {
 		if b := r.combiner.find(l.circuit); b != nil {
 			added := b.add(l.epoch, &o)
@@ -143,11 +177,32 @@ func (r *Reporter) send(l Lease, o Outcome) error {
 	if adds {
 		if b := r.combiner.open(l.circuit); b != nil {
 			defer b.mu.Unlock()
-			return r.enter(b, &l, &o, parcel{record, size})
+			if err := r.enter(b, &l, &o, parcel{record, size}); err != nil {
+				return err
+			}
+			return r.known(record.Kind)
 		}
 	}
 	r.produce(&record, size)
-	return nil
+	return r.known(record.Kind)
+}
+
+// mostUnknown is how many kinds are told of that no policy knows.
+const mostUnknown = 100
+
+// known tells of a kind that no policy in force knows, once in the log, as Guard has nobody to tell.
+func (r *Reporter) known(kind string) error {
+	p := r.combiner.policies.Load()
+	if p == nil {
+		return nil
+	}
+	err := knows(p, kind)
+	if err != nil && r.unknown.Size() < mostUnknown {
+		if _, told := r.unknown.LoadOrStore(kind, struct{}{}); !told {
+			r.config.Log.Warn("outcomes count as nothing about their route", "err", err)
+		}
+	}
+	return err
 }
 
 // produce gives an outcome to the client, whatever comes of it. The queue has room for it.

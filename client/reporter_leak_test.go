@@ -1,8 +1,10 @@
 package client_test
 
 import (
+	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -29,9 +31,11 @@ func TestReporterLeavesNothing(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 		config.Prefix = "nowhere."
-		if _, err := client.NewReporter(t.Context(), config); err == nil {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		if _, err := client.NewReporter(ctx, config); err == nil {
 			t.Fatal("NewReporter without a topic gave no error")
 		}
+		cancel()
 		config.Prefix = ""
 	}
 	verifyNone(t, before)

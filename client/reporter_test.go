@@ -171,9 +171,11 @@ func TestReporterRefusesWhatNobodyReads(t *testing.T) {
 func TestReporterNamesAMissingTopic(t *testing.T) {
 	reporting(t, func(t *testing.T, _ *kafkatest.Cluster, config client.Config, _ *lines) {
 		config.Topics.Outcomes = "elsewhere"
-		_, err := client.NewReporter(t.Context(), config)
-		if err == nil || !strings.Contains(err.Error(), "topic elsewhere") {
-			t.Errorf("NewReporter = %v, want it to name the topic", err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := client.NewReporter(ctx, config)
+		if err == nil || !strings.Contains(err.Error(), "topic elsewhere") || !errors.Is(err, ctx.Err()) {
+			t.Errorf("NewReporter = %v, want it to name the topic that it waited for until its context ended", err)
 		}
 	})
 }

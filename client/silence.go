@@ -35,9 +35,7 @@ func (g *Gate) heed() {
 			heard++
 		}
 	}
-	if g.config.OnSilence != Keep {
-		g.careful.Store(!ready || silent > 0)
-	}
+	g.careful.Store(!ready || silent > 0 && g.config.OnSilence != Keep)
 	if fallen > 0 && ready {
 		g.counts.silences.Add(int64(fallen))
 		g.config.Log.Warn("no processor is heard of: "+g.config.OnSilence.words(), "topic", g.config.Topics.State,
@@ -59,9 +57,9 @@ func (g *Gate) silent(t *table, p *partition) bool {
 
 // age returns how long ago a processor was last heard of the partition.
 func (p *partition) age(t *table) time.Duration {
-	heard := t.began
+	age := time.Since(t.began)
 	if p != nil {
-		heard = time.UnixMilli(p.heard.Load())
+		age -= time.Duration(p.heard.Load())
 	}
-	return max(time.Since(heard), 0)
+	return max(age, 0)
 }

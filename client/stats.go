@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// Stats says how a gate does, for metrics. All but the first three are counts since Open.
+// Stats says how a gate does, for metrics and for who asks whether it is well. All but the first five are counts since
+// Open.
 type Stats struct {
-	Ready    bool // It has caught up.
-	Circuits int  // That it knows.
-	Silent   int  // Partitions that no processor is heard of.
+	Ready    bool          // It has caught up, once: it stays ready.
+	Circuits int           // That it knows.
+	Silent   int           // Partitions that no processor is heard of.
+	Age      time.Duration // Of what is known: since when nothing was heard of the partition most silent.
+	Trouble  error         // Why the states cannot be read now, the brokers being away; nil where they can.
 
 	Silences    int64 // Times that a partition fell silent.
 	Records     int64 // Taken in, heartbeats among them.
@@ -28,6 +32,8 @@ type Stats struct {
 type meter struct {
 	silences, records, unreadable, refused, claims, leases, givenBack, signalsLost atomic.Int64
 
+	trouble atomic.Pointer[error] // Nil where there is none.
+
 	mu     sync.Mutex // Guards what follows.
 	behind string     // What the gate waits for before it has caught up.
 }
@@ -41,7 +47,16 @@ func (g *Gate) Stats() Stats {
 		Refused: c.refused.Load(), Claims: c.claims.Load(), Leases: c.leases.Load(), GivenBack: c.givenBack.Load(),
 		SignalsLost: c.signalsLost.Load(), Reports: g.reporter.Stats(),
 	}
-	for _, p := range *t.partitions.Load() {
+	s.Trouble = g.reach.trouble()
+	if told := c.trouble.Load(); told != nil && s.Trouble == nil {
+		s.Trouble = *told
+	}
+	partitions := *t.partitions.Load()
+	if len(partitions) == 0 {
+		s.Age = t.home("", nil).age(t)
+	}
+	for _, p := range partitions {
+		s.Age = max(s.Age, p.age(t))
 		if p.silent.Load() {
 			s.Silent++
 		}

@@ -27,6 +27,7 @@ func GuardStream[T any](
 	ctx context.Context, b Breaker, circuit string,
 	open func(context.Context) (iter.Seq2[T, error], error), evaluate func(context.Context, []T) (Outcome, error),
 ) (*Stream[T], error) {
+	must(b != nil && open != nil && evaluate != nil, "GuardStream", "wants a Breaker, an open and an evaluate")
 	a, err := begin(ctx, b, circuit, "")
 	if err != nil {
 		return nil, err

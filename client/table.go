@@ -19,10 +19,12 @@ type table struct {
 	began      time.Time                    // A partition that was never heard of is silent since then.
 }
 
-// partition is a partition of the state topic. Its times are in milliseconds since 1970, 0 where there is none.
+// partition is a partition of the state topic.
 type partition struct {
-	heard  atomic.Int64 // When its processor was last heard of, by this machine's clock.
-	beat   atomic.Int64 // The processor's own clock at its newest heartbeat.
+	// heard is when its processor was last heard of: a time.Duration since the table began. It does not jump where
+	// somebody sets the clock.
+	heard  atomic.Int64
+	beat   atomic.Int64 // The processor's own clock at its newest heartbeat, in ms since 1970; 0 where there is none.
 	silent atomic.Bool  // That was told.
 }
 
@@ -65,9 +67,7 @@ func (t *table) partition(id int32) *partition {
 	}
 	more := append([]*partition(nil), all...)
 	for int(id) >= len(more) {
-		p := &partition{}
-		p.heard.Store(t.began.UnixMilli())
-		more = append(more, p)
+		more = append(more, &partition{})
 	}
 	t.partitions.Store(&more)
 	return more[id]

@@ -50,7 +50,10 @@ func readTicket(text string) (ticket, error) {
 	}
 	epoch, err1 := strconv.ParseInt(parts[1], 10, 64)
 	deadline, err2 := strconv.ParseInt(parts[4], 10, 64)
-	if err := errors.Join(err1, err2, schemas.CheckCircuit(parts[5])); err != nil || epoch < 0 {
+	_, err3 := ulid.ParseStrict(parts[2])
+	sound := counts(epoch) && counts(deadline) && len(parts[3]) <= schemas.MaxName && shown(parts[3]) == parts[3] &&
+		(deadline == 0) == (parts[3] == "")
+	if err := errors.Join(err1, err2, err3, schemas.CheckCircuit(parts[5])); err != nil || !sound {
 		return t, fmt.Errorf("%q %w", schemas.Cut(text, schemas.MaxText), ErrTicket)
 	}
 	t = ticket{epoch: epoch, outcome: parts[2], lease: parts[3], circuit: parts[5]}
