@@ -71,7 +71,7 @@ func newEvent(r *kgo.Record) (event, bool) {
 	}
 	kind, err := schemas.TransitionKind(r.Value)
 	switch {
-	case err != nil:
+	case err != nil || kind == schemas.OtherRecord || kind == schemas.HandledRecord:
 		return event{}, false
 	case kind == schemas.SwitchRecord:
 		e.kind, e.circuit = policiesEvent, ""

@@ -200,6 +200,7 @@ func TestTransitionKind(t *testing.T) {
 		string(record(t, "state/open.json")):              schemas.StateRecord,
 		string(record(t, "state/shadowed.json")):          schemas.StateRecord,
 		string(record(t, "policy-switch/one.json")):       schemas.SwitchRecord,
+		string(record(t, "handled/one.json")):             schemas.HandledRecord,
 		`{"shadow":true,"circuit":"c"}`:                   schemas.ShadowRecord,
 		`{"circuit":"c","shadow":false}`:                  schemas.StateRecord,
 		string(record(t, "state/shadow-transition.json")): schemas.ShadowRecord,

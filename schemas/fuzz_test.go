@@ -136,6 +136,13 @@ func FuzzDecodeSwitch(f *testing.F) {
 	})
 }
 
+func FuzzDecodeHandled(f *testing.F) {
+	seeds(f, "handled")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		roundTrip(t, text, false, schemas.DecodeHandled, schemas.AppendHandled)
+	})
+}
+
 func FuzzDecodeDeadLetter(f *testing.F) {
 	f.Add("fusebox.outcomes.v1", "3", "1204", "outcome: kind: is missing", "412", []byte("{}"))
 	f.Add("", "-1", "9223372036854775808", "", "", []byte(nil))

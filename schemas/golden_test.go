@@ -39,6 +39,7 @@ var codecs = map[string]again{
 	"heartbeat":     both(schemas.DecodeHeartbeat, schemas.AppendHeartbeat),
 	"policies":      both(schemas.DecodePolicies, schemas.AppendPolicies),
 	"policy-switch": both(schemas.DecodeSwitch, schemas.AppendSwitch),
+	"handled":       both(schemas.DecodeHandled, schemas.AppendHandled),
 	"dead-letter-headers": func(_ string, text []byte) ([]byte, error) {
 		var members map[string]string
 		if err := json.Unmarshal(text, &members); err != nil {
@@ -71,7 +72,8 @@ func both[T any](decode func([]byte) (T, error), encode func([]byte, *T) []byte)
 }
 
 // ours are the records that Fusebox itself writes: every byte of them is as in the golden record.
-var ours = map[string]bool{"state": true, "policies": true, "heartbeat": true, "policy-switch": true}
+var ours = map[string]bool{"state": true, "policies": true, "heartbeat": true, "policy-switch": true,
+	"handled": true}
 
 func compiled(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()

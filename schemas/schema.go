@@ -6,7 +6,8 @@ import "embed"
 var files embed.FS
 
 // Names are the names that Schema knows. Callers must not change it.
-var Names = []string{"outcome", "signal", "state", "heartbeat", "policies", "policy-switch", "dead-letter-headers"}
+var Names = []string{"outcome", "signal", "state", "heartbeat", "policies", "policy-switch", "handled",
+	"dead-letter-headers"}
 
 // PolicyFile is the name by which Schema knows the schema of policy files, which are no records.
 const PolicyFile = "policy-file"

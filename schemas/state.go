@@ -183,8 +183,10 @@ type PolicySwitch struct {
 	Inputs   Inputs
 }
 
-// Keys of the state topic that are no circuits: a control character may not stand in a circuit's name.
+// Keys of the state and the transitions topic that are no circuits: a control character may not stand in a circuit's
+// name.
 const (
 	PoliciesKey        = "\u0000policies"
+	HandledKey         = "\u0000handled"
 	HeartbeatKeyPrefix = "\u0000heartbeat/"
 )

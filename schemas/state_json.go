@@ -35,7 +35,7 @@ func AppendState(b []byte, s *State) []byte {
 	w.string("policy", s.Policy)
 	w.string("policy_version", s.PolicyVersion)
 	w.trigger(s.Trigger)
-	w.inputs(s.Inputs)
+	w.inputs("inputs", s.Inputs)
 	w.shadow(s)
 	if s.Clamped {
 		w.bool("clamped", true)
@@ -139,8 +139,8 @@ func (w *writer) trigger(t Trigger) {
 	w.end('}')
 }
 
-func (w *writer) inputs(i Inputs) {
-	w.name("inputs")
+func (w *writer) inputs(name string, i Inputs) {
+	w.name(name)
 	w.begin('{')
 	w.int("outcomes", i.Outcomes)
 	w.int("signals", i.Signals)

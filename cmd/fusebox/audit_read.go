@@ -64,20 +64,16 @@ func (a *auditor) audit(ctx context.Context, s *auditSpan) (audit.Report, error)
 	return run.Report(), nil
 }
 
-// published leaves the records that are about circuits and their shadows.
+// published returns records without what belongs to the client.
 func published(records []*kgo.Record) []audit.Published {
-	var states []audit.Published
-	for _, r := range records {
-		kind, err := schemas.TransitionKind(r.Value)
-		if err == nil && kind != schemas.StateRecord && kind != schemas.ShadowRecord {
-			continue
-		}
-		states = append(states, audit.Published{Offset: r.Offset, Time: r.Timestamp, Value: r.Value})
+	plain := make([]audit.Published, len(records))
+	for i, r := range records {
+		plain[i] = audit.Published{Offset: r.Offset, Time: r.Timestamp, Value: r.Value}
 	}
-	return states
+	return plain
 }
 
-// auditInputs returns records without what belongs to the client.
+// auditInputs does the same for those of the inputs.
 func auditInputs(records []*kgo.Record) []audit.Record {
 	plain := make([]audit.Record, 0, len(records))
 	for _, r := range records {

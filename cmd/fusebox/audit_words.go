@@ -175,8 +175,6 @@ func gapWords(g *audit.Gap) string {
 		return records + ", as a timestamp in the future was clamped to the wall clock, which nobody knows exactly"
 	case audit.Repeats:
 		return records + ", as an outcome may repeat one from before the range, whose id is not known here"
-	case audit.Order:
-		return records + ", as an outcome that was held up may have been late or not, by when signals were handled"
 	case audit.Recovery:
 		return records + ", as it is not known when their circuit recovered before the range"
 	case audit.Beside:

@@ -14,7 +14,6 @@ func TestGapWords(t *testing.T) {
 		audit.NoPolicy:     "3 transitions, as the policies in force are not at hand: 0123, 4567",
 		audit.ClampedClock: "3 transitions, as a timestamp in the future was clamped to the wall clock, which nobody",
 		audit.Repeats:      "3 transitions, as an outcome may repeat one from before the range, whose id",
-		audit.Order:        "3 transitions, as an outcome that was held up may have been late or not, by when signals",
 		audit.Recovery:     "3 transitions, as it is not known when their circuit recovered before the range",
 		audit.Beside:       "3 transitions, as a shadow judges their circuit since before the range, and what it has",
 		audit.Crowded:      "3 transitions, of 2 circuits or more, as there are more than fit into memory: name",

@@ -52,9 +52,8 @@ func inputs(s *schemas.State) {
 // Altered returns a log of which one published record is not what it was: altered, gone, or there twice. It says which
 // and how.
 func Altered(l *Log, rng *rand.Rand) (altered *Log, record *kgo.Record, how string) {
-	isState := func(r *kgo.Record) bool { return string(r.Key) != schemas.PoliciesKey }
 	at := rng.IntN(len(l.Transitions))
-	for !isState(l.Transitions[at]) {
+	for !isCircuit(l.Transitions[at]) {
 		at = (at + 1) % len(l.Transitions)
 	}
 	changed, r := *l, *l.Transitions[at]

@@ -42,11 +42,14 @@ func (l *Log) audit(id int32, rng *rand.Rand) (audit.Report, error) {
 		Site: l.site(id), Switches: switches, Policies: l.Policies[0], Whole: rng == nil,
 		End: schemas.Inputs{Outcomes: math.MaxInt64, Signals: math.MaxInt64},
 	}
+	var first schemas.State
 	if rng != nil && len(published) > 0 {
 		published = published[rng.IntN(len(published)):]
-		first, err := schemas.DecodeState(published[0].Value)
-		if err != nil {
-			return audit.Report{}, err
+		for len(published) > 0 {
+			if first, err = schemas.DecodeState(published[0].Value); err == nil {
+				break
+			}
+			published = published[1:] // It is of no circuit.
 		}
 		config.From = schemas.Inputs{
 			Outcomes: max(0, first.Inputs.Outcomes-1-rng.Int64N(40)),
@@ -92,8 +95,8 @@ func from(records []audit.Record, offset int64) []audit.Record {
 // published returns the switches and the state records of a partition of the transitions.
 func (l *Log) published(id int32) (switches []audit.Switch, published []audit.Published, err error) {
 	for _, r := range of(l.Transitions, id) {
+		published = append(published, audit.Published{Offset: r.Offset, Time: r.Timestamp, Value: r.Value})
 		if string(r.Key) != schemas.PoliciesKey {
-			published = append(published, audit.Published{Offset: r.Offset, Time: r.Timestamp, Value: r.Value})
 			continue
 		}
 		s, err := schemas.DecodeSwitch(r.Value)

@@ -46,7 +46,7 @@ func (c *checker) transitions() {
 	for id := range c.log.Partitions {
 		want, n := c.want.Transitions[id], 0
 		for _, r := range of(c.log.Transitions, id) {
-			if string(r.Key) == schemas.PoliciesKey {
+			if !isCircuit(r) {
 				continue
 			}
 			if n >= len(want) || string(r.Value) != want[n] {
@@ -65,7 +65,7 @@ func (c *checker) transitions() {
 // stateRecords returns the records of a partition of the transitions topic that are about a circuit.
 func (c *checker) stateRecords(id int32) (values []string) {
 	for _, r := range of(c.log.Transitions, id) {
-		if string(r.Key) != schemas.PoliciesKey {
+		if isCircuit(r) {
 			values = append(values, string(r.Value))
 		}
 	}
@@ -84,7 +84,7 @@ func nth(list []string, n int) string {
 func (c *checker) sequences() {
 	last := map[string]schemas.State{}
 	for _, r := range c.log.Transitions {
-		if string(r.Key) == schemas.PoliciesKey {
+		if !isCircuit(r) {
 			continue
 		}
 		state, err := schemas.DecodeState(r.Value)

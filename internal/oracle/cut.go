@@ -52,6 +52,10 @@ func (l *Log) cuts(partition int32, faults *[]string) []cut {
 
 func (l *Log) cut(value []byte) (c cut, isSwitch bool, err error) {
 	kind, err := schemas.TransitionKind(value)
+	if kind == schemas.HandledRecord {
+		at, err := schemas.DecodeHandled(value)
+		return cut{Cut: audit.Cut{At: at}}, false, err
+	}
 	if err != nil || kind != schemas.SwitchRecord {
 		state, err := schemas.DecodeState(value)
 		return cut{Cut: audit.Cut{At: state.Inputs, Trigger: state.Trigger}}, false, err

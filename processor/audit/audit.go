@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -38,7 +40,7 @@ type Switch struct {
 	Policies *breaker.Policies // Nil where they are not at hand: their text cannot be read.
 }
 
-// Published is a record of the transitions topic about a circuit.
+// Published is a record of the transitions topic.
 type Published struct {
 	Offset int64
 	Time   time.Time // When it was written.
@@ -56,8 +58,6 @@ type Audit struct {
 	ended     bool        // There are no more.
 
 	cut      *Cut
-	reached  bool            // Ahead is that of the cut.
-	ahead    time.Time       // See Replay.Ahead.
 	group    []published     // They tell the cut.
 	odd      []published     // Their inputs cannot be right: they are looked for by circuit and sequence.
 	switches []Switch        // That come at the cut, or after it.
@@ -73,6 +73,8 @@ type Audit struct {
 	tally    tally
 }
 
+// published is what was published of a circuit or its shadow, or, without a circuit, of how far the inputs were handled
+// at some time.
 type published struct {
 	offset int64
 	time   time.Time
@@ -108,18 +110,28 @@ func New(c Config) *Audit {
 // Take takes records of an input in the order of their offsets, and up to which offset it was read with them.
 func (a *Audit) Take(feed Feed, records []Record, read int64) { a.inputs.Take(feed, records, read) }
 
-// TakePublished takes records of the transitions topic about circuits and their shadows, in their order. Those of
-// switches are not among them.
+// TakePublished takes records of the transitions topic in their order. Switches of policies are passed over, as the
+// configuration has them, and so is what a later version may write.
 func (a *Audit) TakePublished(records []Published) {
 	for _, r := range records {
-		state, err := schemas.DecodeState(r.Value)
+		kind, err := schemas.TransitionKind(r.Value)
+		state := schemas.State{}
+		switch {
+		case err != nil:
+		case kind == schemas.HandledRecord:
+			state.Inputs, err = schemas.DecodeHandled(r.Value)
+		case kind == schemas.StateRecord || kind == schemas.ShadowRecord:
+			if state, err = schemas.DecodeState(r.Value); err == nil && !a.config.matches(state.Circuit) {
+				continue
+			}
+		default:
+			continue
+		}
 		if err != nil {
 			a.unreadable(r.Offset, err)
 			continue
 		}
-		if a.config.matches(state.Circuit) {
-			a.published = append(a.published, published{r.Offset, r.Time, state})
-		}
+		a.published = append(a.published, published{r.Offset, r.Time, state})
 	}
 }
 
@@ -142,9 +154,6 @@ func (a *Audit) Run() Feed {
 		}
 		if feed := a.inputs.Wants(a.cut); feed != Nothing {
 			return feed
-		}
-		if !a.reached {
-			a.reached, a.ahead = true, a.inputs.Ahead(a.cut)
 		}
 		if h, any := a.inputs.Next(a.cut); any {
 			a.handle(&h)
@@ -179,7 +188,6 @@ func (a *Audit) handle(h *Handled) {
 	}
 	result := a.core.Step(h.At, h.Input)
 	a.note(t, h, &result)
-	t.order = t.order || a.mayBeLate(h, result.Why)
 	if t.followed {
 		a.take(result.States, last)
 		a.take(result.Shadows, last)
@@ -189,25 +197,6 @@ func (a *Audit) handle(h *Handled) {
 		a.core.Sweep(math.MaxInt)
 		a.core.Commit()
 	}
-}
-
-// mayBeLate tells whether an outcome was counted that would have been late behind a signal handled near it: in which
-// order they were, the log does not tell. Only a clock that signals have moved on can make the difference.
-func (a *Audit) mayBeLate(h *Handled, why processor.Why) bool {
-	o := h.Input.Outcome
-	if o == nil || why != processor.Counted || !a.ahead.After(h.At) {
-		return false
-	}
-	at := o.Time
-	if at.IsZero() {
-		at = h.At
-	}
-	for p := a.policies.For(h.Circuit); p != nil; p = p.Shadow {
-		if p.Longest > 0 && at.Before(a.ahead.Add(-p.Longest)) {
-			return true
-		}
-	}
-	return false
 }
 
 // take takes what a record made. Only the one that makes the cut is known to have made something.
@@ -230,7 +219,7 @@ func (a *Audit) reach() {
 	a.compare()
 	a.core.Commit()
 	a.done = a.cut.At == a.config.End && a.ended && len(a.published) == 0
-	a.cut, a.reached = nil, false
+	a.cut = nil
 }
 
 // reload puts other policies in force. While they are not at hand nothing can be told of any circuit.
@@ -262,13 +251,18 @@ func (a *Audit) choose() bool {
 		case len(group) == 0:
 			a.cut = a.before(&Cut{At: a.config.End})
 			return true
+		case !within(a.config.From, group[0].Inputs) || !a.reachable(&group[0]):
+			if told := ofCircuits(group); len(told) > 0 {
+				a.tally.gap(Deleted, told...)
+			}
+		case !a.sound(group, next):
+			a.odd = append(a.odd, ofCircuits(group)...)
+			if len(ofCircuits(group)) == 0 {
+				a.unreadable(group[0].offset, errors.New("its offsets do not go with those of the records around it"))
+			}
 		case !within(group[0].Inputs, a.config.End):
 			a.published, a.ended = nil, true // What follows was handled after this began.
 			continue
-		case !within(a.config.From, group[0].Inputs) || !a.reachable(&group[0]):
-			a.tally.gap(Deleted, group...)
-		case !a.sound(group, next):
-			a.odd = append(a.odd, group...)
 		default:
 			a.cut = a.before(cutOf(group))
 			if a.cut.At == group[0].Inputs {
@@ -290,6 +284,11 @@ func (a *Audit) head() (group []published, next *published, whole bool) {
 		}
 	}
 	return a.published[:len(a.published):len(a.published)], nil, a.ended
+}
+
+// ofCircuits leaves those that are not of how far the inputs were handled.
+func ofCircuits(group []published) []published {
+	return slices.DeleteFunc(slices.Clone(group), func(p published) bool { return p.Circuit == "" })
 }
 
 // before returns a cut, or where policies change before it, that place.

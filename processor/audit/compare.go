@@ -13,6 +13,9 @@ func (a *Audit) compare() {
 	records := append(a.odd, a.group...)
 	for i := range records {
 		p := &records[i]
+		if p.Circuit == "" {
+			continue // It tells how far the inputs were handled, which they are.
+		}
 		t := a.track(p.Circuit)
 		made, any := a.takeMade(p)
 		switch {
@@ -118,15 +121,12 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 		a.tally.report.Same++
 		t.suspect = false
 		t.repeats = t.repeats && (t.unsure() || p.ChangedAt.Before(a.core.Clock()))
-		t.order = t.order && p.ChangedAt.Before(a.core.Clock())
 	case t.repeats && mayRepeat(&p.State, made, fields), t.repeated && shadowMayRepeat(&p.State, made, fields):
 		a.tally.gap(Repeats, *p)
 		a.readopt(p, t, behind)
 	case t.clamped || a.core.Clock().Before(a.clamped):
 		a.tally.gap(ClampedClock, *p)
 		a.readopt(p, t, behind)
-	case onlyLate(&p.State, made, fields):
-		a.tally.gap(Order, *p)
 	case !t.recovers && onlyAttempt(fields):
 		a.tally.gap(Recovery, *p)
 		a.readopt(p, t, behind)
@@ -139,21 +139,6 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 func (a *Audit) readopt(p *published, t *track, behind []published) {
 	t.followed = false
 	a.takeUp(p, behind)
-}
-
-// onlyLate tells whether records differ in nothing but how many outcomes came too late before the cause, or were
-// neutral, which those that are late are not. Signals move the clock by which an outcome is late, and where one was
-// held up, its place among them shows at the next record only.
-func onlyLate(published, made *schemas.State, fields []Field) bool {
-	a, b := published.Cause, made.Cause
-	if len(fields) != 1 || fields[0].Name != "cause" || a == nil || b == nil {
-		return false
-	}
-	alike := *b
-	alike.NotCounted.Late, alike.NotCounted.Neutral = a.NotCounted.Late, a.NotCounted.Neutral
-	with := *made
-	with.Cause = &alike
-	return differences(published, &with) == nil
 }
 
 // onlyAttempt tells whether records differ in nothing but what follows from when the circuit last recovered.

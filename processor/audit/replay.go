@@ -89,18 +89,6 @@ func (r *Replay) Waiting() (Record, bool) {
 	return r.outcomes.records[0], true
 }
 
-// Ahead returns the newest timestamp of the signals below a cut that were not handled yet, the zero time where there is
-// none. Outcomes that were held up may have been handled behind them.
-func (r *Replay) Ahead(c *Cut) time.Time {
-	var newest time.Time
-	for i := range r.signals.records[:r.signals.below(c.At.Signals)] {
-		if at := r.signals.records[i].Time; at.After(newest) {
-			newest = at
-		}
-	}
-	return newest
-}
-
 // Next returns the next record below a cut. It reports false where the cut is reached.
 func (r *Replay) Next(c *Cut) (Handled, bool) {
 	outcomes, signals := r.outcomes.below(c.At.Outcomes), r.signals.below(c.At.Signals)

@@ -62,7 +62,6 @@ const (
 	NoPolicy     Reason = "no_policy"     // The policies in force are not at hand.
 	ClampedClock Reason = "clamped_clock" // A timestamp in the future was clamped to a wall clock.
 	Repeats      Reason = "repeats"       // An outcome may repeat one of before the range.
-	Order        Reason = "order"         // In which order outcomes and signals were handled is not known.
 	Recovery     Reason = "recovery"      // When the circuit recovered before the range is not known.
 	Beside       Reason = "shadow"        // Of a shadow that began to judge before the range.
 	Crowded      Reason = "crowded"       // More circuits than are kept in memory at once.

@@ -108,6 +108,13 @@ func (r *rig) reload(at time.Duration, text string) {
 	r.publish(at, r.core.Reload(policies, r.at))
 }
 
+// handled says how far the inputs are handled, as a processor does where that is not in the order of their timestamps.
+func (r *rig) handled(now time.Duration) {
+	r.published = append(r.published, audit.Published{
+		Offset: int64(len(r.published)), Time: t0.Add(now), Value: schemas.AppendHandled(nil, &r.at),
+	})
+}
+
 func (r *rig) publish(now time.Duration, states []schemas.State) {
 	for i := range states {
 		r.published = append(r.published, audit.Published{

@@ -77,9 +77,6 @@ func (a *Audit) differs(p *published, fields []Field) {
 		Offset: p.offset, Circuit: p.Circuit, Shadow: p.IsShadow, Sequence: p.Sequence, What: Differs, Fields: fields,
 		Trigger: p.Trigger, Inputs: p.Inputs, Why: why(fields),
 	}
-	if t.order && d.Why == "" {
-		d.Why = HeldUp
-	}
 	if fields == nil {
 		d.What = Extra
 	}
@@ -103,9 +100,6 @@ func (a *Audit) missing(made *schemas.State) {
 		return
 	}
 	why := ""
-	if t.order {
-		why = HeldUp
-	}
 	if made.Sequence == 1 {
 		why = "circuits beyond FUSEBOX_MAX_CIRCUITS do not become known, and nothing else on the log says so"
 	}
@@ -114,10 +108,6 @@ func (a *Audit) missing(made *schemas.State) {
 		Trigger: made.Trigger, Inputs: made.Inputs, Why: why,
 	})
 }
-
-// HeldUp is why records may differ behind an outcome that may have been late: see mayBeLate.
-const HeldUp = "an outcome before it may have been late: whether it was handled behind a signal that moved the clock " +
-	"is not on the log"
 
 // why tells why a published record may differ, where the fields in which it does say so.
 func why(fields []Field) string {

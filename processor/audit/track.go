@@ -18,7 +18,6 @@ type track struct {
 	from     schemas.Inputs // Of the record by which it was adopted.
 	suspect  bool           // The last record that was compared differed.
 	clamped  bool           // A timestamp was clamped since its last change.
-	order    bool           // Since its last change an outcome was counted that may have been late: see mayBeLate.
 	ids      int            // Outcomes with ids that were seen.
 	repeats  bool           // Since its last change, something came that may repeat what came before the range.
 	repeated bool           // So it did since the circuit was born: its shadow may have counted that ever since.

@@ -25,6 +25,9 @@ func (w *worker) steps(ctx context.Context, p *pair, now time.Time) error {
 		if r == nil {
 			return nil
 		}
+		if !r.Attrs.IsControl() {
+			p.noteOrder(from, r.Timestamp)
+		}
 		from.pop()
 		p.out.records++
 		if r.Attrs.IsControl() {

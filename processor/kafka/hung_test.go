@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/processor"
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // TestPitfall12HungOutcomes leaves a transaction of a producer open in the outcomes of a partition that runs: it is not
@@ -79,5 +83,45 @@ func TestLagFromBefore(t *testing.T) {
 		w.until("no lag", func() bool { return lag() == 0 })
 		w.end(r)
 		w.check()
+	})
+}
+
+// TestAuditOfOutcomesHeldUp has an outcome that nobody can read while a signal of another circuit moves the clock on:
+// it is late when it comes, and what is published tells an audit why.
+func TestAuditOfOutcomesHeldUp(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		for i := range 3 {
+			w.Produce(t, outcome("case:route:v1", "missing_evidence", fmt.Sprint("early", i)))
+		}
+		w.caughtUp()
+		rogue := w.Client(t, kgo.TransactionalID("rogue"), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+			kgo.TransactionTimeout(10*time.Minute))
+		if err := rogue.BeginTransaction(); err != nil {
+			t.Fatalf("BeginTransaction: %v", err)
+		}
+		held := outcome("case:route:v1", "accepted", "held")
+		if err := rogue.ProduceSync(context.Background(), held).FirstErr(); err != nil {
+			t.Fatalf("ProduceSync: %v", err)
+		}
+		time.Sleep(5 * time.Minute)
+		w.Produce(t, signal(schemas.Signal{Type: schemas.Claim, Circuit: "case:other:v1", Holder: "r", Lease: "L"}))
+		w.until("it is handled", func() bool {
+			return value(t, r.metrics.records.WithLabelValues(topics.Signals, "handled")) == 1
+		})
+		if err := rogue.EndTransaction(context.Background(), kgo.TryCommit); err != nil {
+			t.Fatalf("EndTransaction: %v", err)
+		}
+		for i := range 20 {
+			w.Produce(t, outcome("case:route:v1", "missing_evidence", fmt.Sprint(i)))
+		}
+		w.caughtUp()
+		w.end(r)
+		l := w.published()
+		l.Backlog = time.Hour
+		if want := w.checkLog(l); want.Outcomes[processor.Late] != 1 {
+			t.Errorf("outcomes came to %v, want one late", want.Outcomes)
+		}
 	})
 }

@@ -42,6 +42,28 @@ func (p *pair) readToEnd(signal *kgo.Record) bool {
 	return signal.Offset < p.endCovers && p.outcomes.next >= p.end
 }
 
+// newest are the newest timestamps of the records of each input that were handled since the last one of the other.
+type newest struct{ outcomes, signals time.Time }
+
+// noteOrder takes note of a record that comes next. Where by its timestamp it should have come before some of the other
+// input, which were handled before it could be read, that is to be published: nothing else tells an audit so.
+func (p *pair) noteOrder(from *feed, at time.Time) {
+	own, other := &p.newest.outcomes, &p.newest.signals
+	behind := !at.After(*other)
+	if from == &p.signals {
+		own, other = other, own
+		behind = at.Before(*other)
+	}
+	if behind {
+		p.out.handled = append(p.out.handled, handled{p.inputs(), len(p.out.states)})
+		*own = time.Time{}
+	}
+	*other = time.Time{}
+	if at.After(*own) {
+		*own = at
+	}
+}
+
 // waits tells whether a signal waits and no end is known yet that would let it go on.
 func (p *pair) waits() bool {
 	signal := p.signals.head()

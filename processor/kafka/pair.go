@@ -26,6 +26,7 @@ type pair struct {
 	switches bool               // Others are to be put in force before the next record.
 	outcomes feed
 	signals  feed
+	newest   newest
 	held     bool     // The signals are not polled: too many wait.
 	muted    []string // Topics that are not polled up to the next heartbeat: the last answer was an error.
 	unsure   bool     // It was so up to the last heartbeat.
@@ -72,6 +73,7 @@ type output struct {
 	records    int             // Handled since the last commit.
 	known      int             // Circuits that became known, less those forgotten.
 	states     []schemas.State // Of circuits, and behind them those of their shadows.
+	handled    []handled       // What tells in which order inputs were handled.
 	news       bool            // Among them is one for which routers wait: not only of circuits that became known.
 	appended   []time.Time     // When the outcomes behind those states were appended.
 	letters    []*kgo.Record
@@ -83,6 +85,12 @@ type output struct {
 	touched    []*series // With something to count at the commit.
 	tally      [2]recordTally
 	clamped    int // Outcomes whose own time was clamped.
+}
+
+// handled are the offsets of both inputs between two records, and how many states came before.
+type handled struct {
+	below  schemas.Inputs
+	states int
 }
 
 // empty tells whether there is nothing to publish and no offset to commit.
@@ -107,7 +115,8 @@ func (o *output) clear() {
 	clear(o.letters)
 	clear(o.touched)
 	*o = output{
-		states: o.states[:0], appended: o.appended[:0], letters: o.letters[:0], touched: o.touched[:0],
+		states: o.states[:0], handled: o.handled[:0], appended: o.appended[:0], letters: o.letters[:0],
+		touched: o.touched[:0],
 	}
 }
 
@@ -148,8 +157,14 @@ func (p *pair) rollback() {
 	}
 	p.out.clear()
 	p.signalsTo = max(p.signalsTo, p.signals.polled)
+	p.begin()
+}
+
+// begin goes on at the last commit. What was handled before it has timestamps up to its clock.
+func (p *pair) begin() {
 	p.outcomes.reset(p.base.Outcomes.Next)
 	p.signals.reset(p.base.Signals.Next)
+	p.newest = newest{p.base.clock(), p.base.clock()}
 	p.end, p.endCovers = 0, 0
 }
 

@@ -102,8 +102,8 @@ func (b *publisher) produce(ctx context.Context, s *kgo.GroupTransactSession, r 
 // errTooLarge says that a partition has something to publish that does not fit.
 var errTooLarge = errors.New("a record is larger than its topic takes")
 
-// states publishes all states to the transitions, those of shadows too, and to the state topic the last one of each
-// circuit.
+// states publishes all states to the transitions, those of shadows too, with what tells in which order the inputs were
+// handled, and to the state topic the last one of each circuit.
 func (w *worker) states(ctx context.Context, p *pair) {
 	b, topics := &w.publisher, &w.loop.config.Topics
 	if b.newest == nil {
@@ -115,7 +115,12 @@ func (w *worker) states(ctx context.Context, p *pair) {
 			b.newest[st.Circuit] = i
 		}
 	}
+	left := p.out.handled
 	for i := range p.out.states {
+		for len(left) > 0 && left[0].states == i {
+			w.publishHandled(ctx, p, left[0].below)
+			left = left[1:]
+		}
 		st := &p.out.states[i]
 		from := len(b.text)
 		b.text = schemas.AppendState(b.text, st)
@@ -130,4 +135,18 @@ func (w *worker) states(ctx context.Context, p *pair) {
 			b.produce(ctx, w.session, r)
 		}
 	}
+	for _, h := range left {
+		w.publishHandled(ctx, p, h.below)
+	}
+}
+
+// publishHandled says how far the inputs of a pair were handled at some time.
+func (w *worker) publishHandled(ctx context.Context, p *pair, below schemas.Inputs) {
+	b := &w.publisher
+	from := len(b.text)
+	b.text = schemas.AppendHandled(b.text, &below)
+	r := b.record(w.loop.config.Topics.Transitions, p.id)
+	r.Value = b.since(from)
+	r.Key = b.keep(schemas.HandledKey)
+	b.produce(ctx, w.session, r)
 }

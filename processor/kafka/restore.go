@@ -228,8 +228,7 @@ func (p *pair) fill(r restored) {
 	p.from, p.target, p.signalsTo = r.base.Outcomes.Next, r.ends.Outcomes, r.ends.Signals
 	p.searches = time.Now().Add(searchEvery + time.Duration(p.id%searchSpread)*sweepEvery)
 	p.policies, p.regimes, p.outages = r.policies, r.regimes, r.outages
-	p.outcomes.reset(r.base.Outcomes.Next)
-	p.signals.reset(r.base.Signals.Next)
+	p.begin()
 	for _, o := range r.base.Origins {
 		p.origins[originKey{o.TopicID, o.Partition}] = o.Offset
 	}

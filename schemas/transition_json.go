@@ -8,10 +8,11 @@ const (
 	OtherRecord TransitionType = iota
 	StateRecord
 	SwitchRecord
-	ShadowRecord // A transition of a circuit's shadow: to a reader of what circuits do it is nothing.
+	ShadowRecord  // A transition of a circuit's shadow: to a reader of what circuits do it is nothing.
+	HandledRecord // How far both inputs were handled at some time: an audit goes by it.
 )
 
-// TransitionKind tells what DecodeState and what DecodeSwitch reads. The error is a *Fault.
+// TransitionKind tells what DecodeState, DecodeSwitch and DecodeHandled read. The error is a *Fault.
 func TransitionKind(text []byte) (TransitionType, error) {
 	kind, isShadow := OtherRecord, false
 	r := reader{record: "transition", text: text}
@@ -21,6 +22,8 @@ func TransitionKind(text []byte) (TransitionType, error) {
 			kind = StateRecord
 		case "policies":
 			kind = SwitchRecord
+		case "handled":
+			kind = HandledRecord
 		case "shadow":
 			isShadow = v.kind == 't'
 		}
@@ -42,7 +45,7 @@ func AppendSwitch(b []byte, s *PolicySwitch) []byte {
 	w.policies(&s.Policies)
 	w.end('}')
 	w.string("text", s.Policies.Text)
-	w.inputs(s.Inputs)
+	w.inputs("inputs", s.Inputs)
 	w.end('}')
 	return w.b
 }
@@ -72,4 +75,28 @@ func (s *PolicySwitch) member(v *value) error {
 		return v.object(s.Inputs.member)
 	}
 	return nil
+}
+
+// AppendHandled appends the record of the transitions topic that says that all below these offsets was handled before
+// anything else, as JSON to b and returns the extended buffer.
+func AppendHandled(b []byte, below *Inputs) []byte {
+	w := writer{b}
+	w.begin('{')
+	w.inputs("handled", *below)
+	w.end('}')
+	return w.b
+}
+
+// DecodeHandled reads a record of the transitions topic that TransitionKind calls a HandledRecord. The error is a
+// *Fault.
+func DecodeHandled(text []byte) (below Inputs, err error) {
+	r := reader{record: "handled", text: text}
+	err = r.read(MaxState, func(v *value) error {
+		if v.name != "handled" {
+			return nil
+		}
+		below = Inputs{}
+		return v.object(below.member)
+	})
+	return below, err
 }
