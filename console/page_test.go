@@ -157,10 +157,15 @@ func (s *site) post(path, body string) {
 
 // said is what a browser had to say, and what it asked for.
 type said struct {
-	mu   sync.Mutex // Guards what follows, which the browser's goroutine fills.
-	all  []string
-	urls []string
+	mu     sync.Mutex // Guards what follows, which the browser's goroutine fills.
+	all    []string
+	urls   []string
+	broken bool // It broke off what it loaded: see networkChanged.
 }
+
+// networkChanged is what a browser says when it breaks off whatever it loads, as an interface of this machine came or
+// went: other tests start and end containers meanwhile.
+const networkChanged = "net::ERR_NETWORK_CHANGED"
 
 func (s *said) listen(event any) {
 	s.mu.Lock()
@@ -171,10 +176,23 @@ func (s *said) listen(event any) {
 	case *runtime.EventConsoleAPICalled:
 		s.all = append(s.all, fmt.Sprintf("console.%s", e.Type))
 	case *browserlog.EventEntryAdded:
+		if strings.Contains(e.Entry.Text, networkChanged) {
+			s.broken = true
+			return
+		}
 		s.all = append(s.all, e.Entry.Text)
 	case *network.EventRequestWillBeSent:
 		s.urls = append(s.urls, e.Request.URL)
 	}
+}
+
+// wasBroken tells whether the browser broke something off since it was asked last.
+func (s *said) wasBroken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	broken := s.broken
+	s.broken = false
+	return broken
 }
 
 // startBrowser returns a context of a browser that ends with the test.
@@ -238,9 +256,17 @@ func (s *site) open(t *testing.T, ctx context.Context, path string, width int64,
 		})
 		return err
 	}
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Func(night),
-		chromedp.Navigate(s.url+path)); err != nil {
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Func(night)); err != nil {
 		t.Fatal(err)
+	}
+	for {
+		err := chromedp.Do(ctx, chromedp.Navigate(s.url+path))
+		if broken := heard.wasBroken(); err == nil && !broken {
+			break
+		}
+		if err != nil && !strings.Contains(err.Error(), networkChanged) {
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(func() {
 		heard.mu.Lock()
