@@ -165,16 +165,13 @@ func (h *hub) setLive(live bool) {
 
 // transitions follows the transitions topic from its end on until the context ends.
 func (c *Console) transitions(ctx context.Context) {
-	var told lastTold
 	for ctx.Err() == nil {
 		err := c.transitionsTopic(ctx)
 		c.hub.setLive(false)
 		if ctx.Err() != nil {
 			return
 		}
-		if told.isNews(err) {
-			c.log.Warn("the console follows the transitions anew", "err", err)
-		}
+		c.log.Warn("the console follows the transitions anew", "err", err)
 		sleep(ctx, tryAgain)
 	}
 }

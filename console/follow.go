@@ -104,15 +104,12 @@ func offsets(listed kadm.ListedOffsets, topic string) map[int32]int64 {
 
 // states follows the state topic until the context ends. What may pass, it tries again, from the start of the topic.
 func (c *Console) states(ctx context.Context) {
-	var told lastTold
 	for ctx.Err() == nil {
 		err := c.stateTopic(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if told.isNews(err) {
-			c.log.Warn("the console reads the state topic again", "err", err)
-		}
+		c.log.Warn("the console reads the state topic again", "err", err)
 		sleep(ctx, tryAgain)
 	}
 }
@@ -139,24 +136,6 @@ func (c *Console) stateTopic(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// tellEvery is how often an error that goes on is logged.
-const tellEvery = time.Minute
-
-// lastTold remembers what was logged last, so that an error that goes on is not logged at every attempt.
-type lastTold struct {
-	text string
-	at   time.Time
-}
-
-// isNews tells whether an error is to be logged: it is another one, or the last time is a while ago.
-func (r *lastTold) isNews(err error) bool {
-	if err.Error() == r.text && time.Since(r.at) < tellEvery {
-		return false
-	}
-	r.text, r.at = err.Error(), time.Now()
-	return true
 }
 
 // sleep waits, or until the context ends.

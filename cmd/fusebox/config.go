@@ -69,6 +69,7 @@ type config struct {
 	SASLScopes        []string `env:"FUSEBOX_SASL_SCOPES"`
 
 	level      *slog.LevelVar // Of the log, where it can be changed; set by liveLogger.
+	told       *alreadyTold   // By all logs of this process, where it is one that goes on; set by liveLogger.
 	connection []kgo.Opt      // How to reach the brokers; set by loadClusterConfig.
 	oneShot    bool           // The Kafka client's log is not shown: the command says itself what went wrong, and ends.
 }
