@@ -48,30 +48,43 @@ func newCombiner(mode Combine) *combiner {
 // adds tells whether anything is added up.
 func (c *combiner) adds() bool { return c.mode != CombineNever && c.policies.Load() != nil }
 
-// find returns the ledger of a circuit, locked; nil where there is none.
-func (c *combiner) find(circuit string) *ledger {
-	b, ok := c.circuits.Load(circuit)
-	if !ok {
+// find returns the ledger of a lease's circuit, locked; nil where there is none.
+func (c *combiner) find(l *Lease) *ledger {
+	if l.slot != nil {
+		if b := l.slot.ledger.Load(); b != nil && b.lock() {
+			return b
+		}
+	}
+	b, ok := c.circuits.Load(l.circuit)
+	if !ok || !b.lock() {
 		return nil
 	}
-	b.mu.Lock()
-	if b.gone {
-		b.mu.Unlock()
-		return nil
+	if l.slot != nil {
+		l.slot.ledger.Store(b)
 	}
 	return b
 }
 
-// open returns the ledger of a circuit, locked, a new one where there is none; nil where there are too many.
-func (c *combiner) open(circuit string) *ledger {
+// lock locks a ledger, and tells whether it is still the circuit's.
+func (b *ledger) lock() bool {
+	b.mu.Lock()
+	if b.gone {
+		b.mu.Unlock()
+		return false
+	}
+	return true
+}
+
+// open returns the ledger of a lease's circuit, locked, a new one where there is none; nil where there are too many.
+func (c *combiner) open(l *Lease) *ledger {
 	for {
-		if b := c.find(circuit); b != nil {
+		if b := c.find(l); b != nil {
 			return b
 		}
 		if c.circuits.Size() >= mostLedgers {
 			return nil
 		}
-		c.circuits.LoadOrStore(circuit, &ledger{account: account{circuit: circuit, mode: c.mode}})
+		c.circuits.LoadOrStore(l.circuit, &ledger{account: account{circuit: l.circuit, mode: c.mode}})
 	}
 }
 

@@ -63,7 +63,7 @@ func plain(circuit string, epoch int64) Lease {
 func (r *rig) report(l Lease, n int, o Outcome) {
 	r.t.Helper()
 	for range n {
-		if err := r.send(l, o); err != nil {
+		if err := r.send(&l, &o); err != nil {
 			r.t.Fatalf("send(%+v): %v", o, err)
 		}
 	}
@@ -230,7 +230,8 @@ func TestCloseSendsTheSum(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 		r.wants("a", "accepted*1", "accepted*1", "accepted*1", "accepted*7")
-		if err := r.send(plain("a", 0), Outcome{Kind: Accepted}); err != ErrClosed {
+		l := plain("a", 0)
+		if err := r.send(&l, &Outcome{Kind: Accepted}); err != ErrClosed {
 			t.Errorf("send after Close = %v, want ErrClosed", err)
 		}
 	})
@@ -267,7 +268,8 @@ func TestManyReporters(t *testing.T) {
 					if j%97 == i {
 						o.Kind = MissingEvidence
 					}
-					if r.send(plain(fmt.Sprint("c", j%5), 0), o) == nil {
+					l := plain(fmt.Sprint("c", j%5), 0)
+					if r.send(&l, &o) == nil {
 						own++
 					}
 					if j%50 == 0 {

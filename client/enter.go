@@ -22,7 +22,7 @@ func (g *Gate) Enter(ctx context.Context, circuit string) (Lease, error) {
 	if word == mustLook || g.careful.Load() {
 		return g.look(ctx, circuit, s)
 	}
-	return Lease{circuit: circuit, epoch: word >> 1, plain: word&1 == 1, sink: g}, nil
+	return Lease{circuit: circuit, epoch: word >> 1, plain: word&1 == 1, slot: s, sink: g}, nil
 }
 
 // look decides by the circuit's state and the clock.
@@ -82,7 +82,7 @@ func (e *entry) admitted() Lease {
 	blind := !e.gate.isReady()
 	return Lease{
 		circuit: e.circuit, epoch: e.state.Epoch, plain: e.state.State == schemas.Closed && !blind, blind: blind,
-		sink: e.gate,
+		slot: e.slot, sink: e.gate,
 	}
 }
 

@@ -166,7 +166,7 @@ func (g *Gate) Close() error {
 // report is what becomes of a lease that was reported. A probe whose outcome was not taken is given back without a
 // verdict.
 func (g *Gate) report(l Lease, o Outcome) error {
-	err := g.reporter.send(l, o)
+	err := g.reporter.send(&l, &o)
 	if err != nil && l.probe != nil && !errors.Is(err, ErrClosed) {
 		_ = g.free(l.circuit, l.probe.id, false) // What cannot be sent is counted.
 	}

@@ -24,6 +24,7 @@ type Lease struct {
 	spent   uint32 // 1 once it was reported or released.
 	plain   bool   // The circuit is closed by its rules and by no operator: see combiner.
 	blind   bool   // The gate did not know the circuits yet. There may be a newer epoch, so none is reported.
+	slot    *slot  // Of the circuit; nil where a gate did not know it, and in one process.
 	probe   *probe // nil for a call through a closed circuit.
 	sink    sink
 }
@@ -114,5 +115,8 @@ func (l *Lease) spend() bool {
 
 // given returns the lease as it was given, by reading nothing that another goroutine may write.
 func (l *Lease) given() Lease {
-	return Lease{circuit: l.circuit, epoch: l.epoch, plain: l.plain, blind: l.blind, probe: l.probe, sink: l.sink}
+	return Lease{
+		circuit: l.circuit, epoch: l.epoch, plain: l.plain, blind: l.blind, slot: l.slot,
+		probe: l.probe, sink: l.sink,
+	}
 }

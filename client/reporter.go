@@ -144,28 +144,28 @@ func newReporter(kafka *kgo.Client, c Config) *Reporter {
 // Report says how a call to a circuit went that no gate admitted. An error says that the outcome was not taken: it is
 // not fit to be sent, there was no room for it, or the reporter is closed.
 func (r *Reporter) Report(circuit string, o Outcome) error {
-	return r.send(Lease{circuit: circuit}, o)
+	return r.send(&Lease{circuit: circuit}, &o)
 }
 
 // learn tells which policies are in force. Until then nothing is added up.
 func (r *Reporter) learn(p *breaker.Policies) { r.combiner.policies.Store(p) }
 
 // send sends the outcome of a lease's call. A lease without a sink is that of a call which no gate admitted.
-func (r *Reporter) send(l Lease, o Outcome) error {
+func (r *Reporter) send(l *Lease, o *Outcome) error {
 	if r.closed.Load() {
 		return ErrClosed
 	}
 	adds := l.sink != nil && (r.combiner.adds() || l.blind && r.config.Combine == CombineSame)
 	if adds && l.plain {
-		if b := r.combiner.find(l.circuit); b != nil {
-			added := b.add(l.epoch, &o)
+		if b := r.combiner.find(l); b != nil {
+			added := b.add(l.epoch, o)
 			b.mu.Unlock()
 			if added {
 				return nil
 			}
 		}
 	}
-	record, err := o.record(&l)
+	record, err := o.record(l)
 	if err != nil {
 		return err
 	}
@@ -175,9 +175,9 @@ func (r *Reporter) send(l Lease, o Outcome) error {
 		return ErrQueueFull
 	}
 	if adds {
-		if b := r.combiner.open(l.circuit); b != nil {
+		if b := r.combiner.open(l); b != nil {
 			defer b.mu.Unlock()
-			if err := r.enter(b, &l, &o, parcel{record, size}); err != nil {
+			if err := r.enter(b, l, o, parcel{record, size}); err != nil {
 				return err
 			}
 			return r.known(record.Kind)

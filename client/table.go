@@ -33,6 +33,7 @@ type slot struct {
 	word   atomic.Int64                  // All that Enter reads of a circuit through which every call goes.
 	state  atomic.Pointer[schemas.State] // Nil once the circuit is forgotten.
 	prober atomic.Pointer[prober]        // Nil until the circuit opens.
+	ledger atomic.Pointer[ledger]        // Of the combiner, so that a report need not look it up; nil until one did.
 	home   *partition
 	mu     sync.Mutex // Guards word and state against two that write.
 }
