@@ -2,8 +2,9 @@ package breaker
 
 // Verdict is what the rules of a policy said of the counts after one outcome.
 type Verdict struct {
-	Opens int    // Index of the first opening rule that fired, or -1.
-	Fired uint64 // A bit for each rule that fired, opening or degrading.
+	Opens  int    // Index of the first opening rule that fired, or -1.
+	Fired  uint64 // A bit for each rule that fired, opening or degrading.
+	Judged bool   // A rule saw the outcome and had the minimum that it waits for.
 }
 
 // Judge judges each rule that saw the outcome, in order. It notes in the counts which degrading rules fire.
@@ -14,7 +15,9 @@ func (p *Policy) Judge(c *Counts, s Sighting) Verdict {
 		if s.seen&(1<<r.counter) == 0 {
 			continue
 		}
-		fires := r.fires(&p.counters[r.counter], c, s)
+		k := &p.counters[r.counter]
+		v.Judged = v.Judged || r.MinimumThroughput == 0 || c.live[k.slot].window.Count() >= r.MinimumThroughput
+		fires := r.fires(k, c, s)
 		if fires {
 			v.Fired |= 1 << i
 		}

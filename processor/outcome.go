@@ -118,7 +118,7 @@ func (s *step) count(t time.Time, kind uint8) {
 		return
 	}
 	verdict := s.policy.Judge(&s.counts, sighting)
-	s.result.Fired = verdict.Fired
+	s.result.Fired, s.result.Judged = verdict.Fired, verdict.Judged
 	if verdict.Opens >= 0 {
 		cause := s.policies().Cause(s.policy, verdict.Opens, &s.counts, verdict, s.occasion(t, kind))
 		if s.aside {

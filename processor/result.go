@@ -69,4 +69,5 @@ type Result struct {
 
 	Stretch breaker.Stretch // Of a Shadow that a rule opened: what led to it.
 	Fired   uint64          // Of a Shadow: a bit for each rule that fired on this record.
+	Judged  bool            // Of a Shadow: a rule judged this record, and had the minimum that it waits for.
 }

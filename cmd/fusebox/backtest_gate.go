@@ -142,6 +142,7 @@ func (b *backtester) verdict(w io.Writer) error {
 	if late, all := s.late(); late*100 > all {
 		fmt.Fprintf(w, "%d of %s were late: %s\n", late, count(int(all), "outcome", "outcomes"), sortByTime)
 	}
+	b.tellUnknownKinds(w)
 	g := b.gate()
 	if g == nil {
 		for _, said := range s.unknownCircuits() {

@@ -17,6 +17,9 @@ type backtestSideJSON struct {
 	Circuits []*backtest.Circuit `json:"circuits"`
 	Totals   backtest.Totals     `json:"totals"` // Without shadows.
 	Truth    *backtest.Judged    `json:"truth,omitempty"`
+
+	Notes        []string         `json:"notes,omitempty"`         // What a reader should know of the policies.
+	UnknownKinds map[string]int64 `json:"unknown_kinds,omitempty"` // Outcomes by kinds that the policies do not know.
 }
 
 type recordsJSON struct {
@@ -41,5 +44,7 @@ func (b *backtester) machineReadable() backtestJSON {
 }
 
 func (s *backtestSide) json() backtestSideJSON {
-	return backtestSideJSON{s.name, s.policies.Version, s.rows(), s.report.Totals(), s.judged}
+	return backtestSideJSON{
+		s.name, s.policies.Version, s.rows(), s.report.Totals(), s.judged, s.notes(), s.unknown.Kinds,
+	}
 }

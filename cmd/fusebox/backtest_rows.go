@@ -43,41 +43,77 @@ func dropColumn(rows [][]string, name string) {
 	}
 }
 
-// judge names the policy of a row, and says what keeps it from being obeyed.
+// judge names the policy of a row, and says what keeps it from being obeyed, or from judging.
 func judge(c *backtest.Circuit) string {
 	switch {
 	case c.Policy == "":
 		return "none matches"
-	case c.Shadow:
-		return c.Policy + " (shadow)"
-	case !c.Enforced:
-		return c.Policy + " (not enforced)"
+	case c.Off:
+		return c.Policy + " (off)"
 	}
-	return c.Policy
+	var marks []string
+	if c.Shadow {
+		marks = append(marks, "shadow")
+	} else if !c.Enforced {
+		marks = append(marks, "not enforced")
+	}
+	if c.Idle() {
+		marks = append(marks, "never judged")
+	}
+	if len(marks) == 0 {
+		return c.Policy
+	}
+	return c.Policy + " (" + strings.Join(marks, ", ") + ")"
 }
 
 // notes says what a reader should know of a side's policies, where there is anything.
 func (s *backtestSide) notes() (notes []string) {
-	var unmatched int
-	var lenient []string
-	for i := range s.report.Circuits {
-		c := s.report.Circuits[i]
-		if c.Policy == "" {
+	var unmatched, idle, judging int
+	var lenient, off []string
+	for _, c := range s.report.Circuits {
+		switch {
+		case c.Policy == "":
 			unmatched++
-		} else if !c.Enforced {
+			continue
+		case c.Off:
+			off = append(off, c.Policy)
+			continue
+		case !c.Enforced:
 			lenient = append(lenient, c.Policy)
 		}
+		if judging++; c.Idle() {
+			idle++
+		}
 	}
-	switch circuits := len(s.report.Circuits); {
-	case unmatched == circuits:
+	circuits := int64(len(s.report.Circuits))
+	switch {
+	case unmatched == len(s.report.Circuits):
 		notes = append(notes, "none of its policies matches anything recorded here: it refuses nothing, whatever comes")
 	case unmatched > 0:
 		notes = append(notes, fmt.Sprintf("none of its policies matches %s, of which it refuses nothing",
-			of(int64(unmatched), int64(circuits))+" circuits"))
+			of(int64(unmatched), circuits)+" circuits"))
 	}
-	slices.Sort(lenient)
-	if lenient = slices.Compact(lenient); len(lenient) > 0 {
-		notes = append(notes, "not enforced: by enforce: false no router obeys "+strings.Join(lenient, ", ")+" live")
+	switch {
+	case idle > 0 && idle == judging:
+		notes = append(notes, "no rule of it ever judged any circuit: "+tooFew+". So this says nothing for it or "+
+			"against it; 'fusebox policy check --against' tells what each rule waits for")
+	case idle > 0:
+		notes = append(notes, fmt.Sprintf("no rule ever judged %s circuits: %s", of(int64(idle), circuits), tooFew))
+	}
+	if names := distinct(off); names != "" {
+		notes = append(notes, "off: by enabled: false nothing is judged by "+names)
+	}
+	if names := distinct(lenient); names != "" {
+		notes = append(notes, "not enforced: by enforce: false no router obeys "+names+" live")
 	}
 	return notes
+}
+
+// tooFew says why no rule judged a circuit.
+const tooFew = "their windows never held as many counted outcomes as the rules wait for (minimum_throughput)"
+
+// distinct lists names in order, each once.
+func distinct(names []string) string {
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
 }

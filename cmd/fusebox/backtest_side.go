@@ -22,6 +22,7 @@ type backtestSide struct {
 	run      *backtest.Run
 	spill    *spill
 	truth    *backtest.Truth // nil where none was given.
+	unknown  backtest.Unknown
 
 	inOrder []*backtest.Timeline          // Of at most drawnCircuits, in the order in which they came.
 	lines   map[string]*backtest.Timeline // The same, by circuit.
@@ -68,6 +69,9 @@ func (s *backtestSide) step(o *schemas.Outcome) {
 	}
 	if s.truth != nil {
 		s.truth.Note(&step)
+	}
+	if step.Kind == schemas.UnknownKind {
+		s.unknown.Note(o)
 	}
 	if line := s.line(&step); line != nil {
 		line.Add(&step, o.Count)

@@ -21,7 +21,7 @@ func newCircuit(name string, policy *breaker.Policy, at time.Time) *circuit {
 	shadow := policy.Shadows != ""
 	row := Circuit{
 		Circuit: name, Policy: policy.Name, Shadow: shadow, Enforced: policy.Enforce && !shadow, From: at,
-		Opened: neverOpened,
+		Off: policy.Matched && !policy.Enabled, Opened: neverOpened,
 	}
 	return &circuit{row: row, policy: policy}
 }
@@ -38,6 +38,9 @@ func (c *circuit) step(o *schemas.Outcome, policies *breaker.Policies) Step {
 	c.row.Outcomes += o.Count
 	c.row.To = r.At
 	c.row.Why.add(r.Why, o.Count)
+	if r.Judged {
+		c.row.Judged += o.Count
+	}
 	*s.share(&c.row.Accepted, &c.row.Failures, &c.row.Others) += o.Count
 	switch r.Why {
 	case processor.WhileOpen:

@@ -19,10 +19,12 @@ type Circuit struct {
 	Policy   string    `json:"policy"`           // Empty where no policy matches: then nothing is judged.
 	Shadow   bool      `json:"shadow,omitempty"` // The policy shadows the circuit's own.
 	Enforced bool      `json:"enforced"`         // Live, routers obey the policy.
+	Off      bool      `json:"off,omitempty"`    // The policy is off: then nothing is judged.
 	Outcomes int64     `json:"outcomes"`         // Accepted, Failures and Others.
 	Accepted int64     `json:"accepted"`
 	Failures int64     `json:"failures"` // By the policy's roles.
 	Others   int64     `json:"others"`   // Neither: what is neutral, and successes of another kind.
+	Judged   int64     `json:"judged"`   // Those that a rule judged, with the minimum that it waits for.
 	*Opened            // Never nil.
 	Records  int64     `json:"records"` // The length of the circuit's sequence.
 	Why      Whys      `json:"why"`     // Outcomes by what became of them.
@@ -44,6 +46,9 @@ type Opened struct {
 
 // neverOpened is what every circuit has that never did. It is not to be changed.
 var neverOpened = &Opened{Trips: []Trip{}, Open: []Stretch{}}
+
+// Idle tells that no rule ever judged, though the circuit has a policy that is not off: its windows never held enough.
+func (c *Circuit) Idle() bool { return c.Judged == 0 && c.Policy != "" && !c.Off }
 
 // Late returns how many outcomes were late: so long behind the newest that no window of the policy holds them.
 func (c *Circuit) Late() int64 { return c.Why.Of(processor.Late) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/backtest"
 	"github.com/fusebox-project/fusebox/processor/near"
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -64,17 +65,15 @@ func (l *Lint) mostlyLate() (names []string) {
 
 // undeclaredKinds are the kinds that were recorded and that the file does not know.
 func (l *Lint) undeclaredKinds() []Finding {
-	kinds := slices.SortedFunc(maps.Keys(l.undeclared), func(a, b string) int {
-		return cmp.Or(cmp.Compare(l.undeclared[b], l.undeclared[a]), cmp.Compare(a, b))
-	})
+	kinds := l.undeclared.Common()
 	var all []Finding
 	for _, kind := range kinds[:min(len(kinds), mostNamed)] {
 		meant := ""
-		if found := near.Words(kind, l.policies.Kinds()); len(found) > 0 {
-			meant = "; did you mean " + found[0] + "?"
+		if found := backtest.Meant(kind, l.policies); found != "" {
+			meant = "; did you mean " + found + "?"
 		}
 		all = append(all, Finding{Line: 1, Column: 1, Note: true, Message: fmt.Sprintf("%s of kind %q, which the "+
-			"file does not declare: that is neutral, whatever it means%s", outcomesAre(l.undeclared[kind]), kind,
+			"file does not declare: that is neutral, whatever it means%s", outcomesAre(l.undeclared.Kinds[kind]), kind,
 			meant)})
 	}
 	return all
@@ -143,7 +142,7 @@ func (l *Lint) kindsOf(r *breaker.Rule, seen *policy) Finding {
 		}
 		if like := l.likely(kind); like != "" {
 			return Finding{Message: fmt.Sprintf("waits for %s in vain: nobody produced that, but %s of kind %q, which "+
-				"the file does not declare; are they the same?", kind, outcomesAre(l.undeclared[like]), like)}
+				"the file does not declare; are they the same?", kind, outcomesAre(l.undeclared.Kinds[like]), like)}
 		}
 		if !slices.Contains(schemas.Kinds, kind) {
 			missing = append(missing, kind)
@@ -162,7 +161,7 @@ func (l *Lint) kindsOf(r *breaker.Rule, seen *policy) Finding {
 
 // likely returns what was produced, is not declared, and is nearly called like a kind.
 func (l *Lint) likely(kind string) string {
-	for _, undeclared := range slices.Sorted(maps.Keys(l.undeclared)) {
+	for _, undeclared := range slices.Sorted(maps.Keys(l.undeclared.Kinds)) {
 		if slices.Contains(near.Words(undeclared, []string{kind}), kind) {
 			return undeclared
 		}

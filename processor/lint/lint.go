@@ -7,16 +7,12 @@
 package lint
 
 import (
-	"strings"
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/processor/backtest"
 	"github.com/fusebox-project/fusebox/schemas"
 )
-
-// mostUndeclared is how many kinds are kept that the file does not declare: anybody may make some up.
-const mostUndeclared = 100
 
 // Lint is one set of policies on its way through a recording.
 type Lint struct {
@@ -26,9 +22,9 @@ type Lint struct {
 
 	outcomes   int64
 	circuits   int
-	unmatched  []string         // Circuits that no policy matches, in the order in which they came.
-	produced   map[string]bool  // Kinds that the file knows, by anybody.
-	undeclared map[string]int64 // Outcomes by kinds that it does not know, as they are written.
+	unmatched  []string        // Circuits that no policy matches, in the order in which they came.
+	produced   map[string]bool // Kinds that the file knows, by anybody.
+	undeclared backtest.Unknown
 }
 
 // policy is what was seen of a policy that judged circuits.
@@ -61,7 +57,7 @@ type firing struct {
 func New(policies *breaker.Policies) *Lint {
 	return &Lint{
 		policies: policies, run: backtest.New(policies, backtest.Options{}), judged: map[*breaker.Policy]*policy{},
-		produced: map[string]bool{}, undeclared: map[string]int64{},
+		produced: map[string]bool{},
 	}
 }
 
@@ -84,18 +80,11 @@ func (l *Lint) Add(o *schemas.Outcome) {
 	l.outcomes += o.Count
 	kind := l.policies.KindLabel(o.Kind)
 	if kind == schemas.UnknownKind {
-		l.noteUndeclared(o)
+		l.undeclared.Note(o)
 	}
 	l.produced[kind] = true
 	if matched {
 		l.policy(step.Policy()).add(&step, kind)
-	}
-}
-
-// noteUndeclared counts an outcome of a kind that the file does not know.
-func (l *Lint) noteUndeclared(o *schemas.Outcome) {
-	if _, known := l.undeclared[o.Kind]; known || len(l.undeclared) < mostUndeclared {
-		l.undeclared[strings.Clone(o.Kind)] += o.Count
 	}
 }
 

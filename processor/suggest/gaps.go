@@ -2,13 +2,14 @@ package suggest
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
+
+	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/backtest"
 )
 
-// mostUnknown is how many kinds are kept that nobody knows by default: anybody may make some up.
-const mostUnknown = 20
+// mostNamed is how many kinds are named one by one that nobody knows by default.
+const mostNamed = 20
 
 // Gaps tells what the proposal has no rule for, and why: a line for each route without a rule for failures or for
 // rejections, and one for each kind that counted for nothing.
@@ -17,9 +18,18 @@ func (p *Proposal) Gaps() []string {
 	for i := range p.Groups {
 		lines = append(lines, p.Groups[i].gaps()...)
 	}
-	for _, kind := range slices.Sorted(maps.Keys(p.Unknown)) {
-		lines = append(lines, fmt.Sprintf("kind %q, of %s outcomes, is none of the nine: it was taken for neutral; "+
-			"where it is a failure, declare it and give it a rule", kind, thousands(p.Unknown[kind])))
+	unknown := backtest.Unknown{Kinds: p.Unknown}
+	for i, kind := range unknown.Common() {
+		if i == mostNamed {
+			lines = append(lines, fmt.Sprintf("and %d more kinds that are none of the nine", len(p.Unknown)-mostNamed))
+			break
+		}
+		do := "where it is a failure, declare it and give it a rule"
+		if meant := backtest.Meant(kind, breaker.Builtin()); meant != "" {
+			do = "did you mean " + meant + "?"
+		}
+		lines = append(lines, fmt.Sprintf("kind %q, of %s outcomes, is none of the nine: it was taken for neutral; %s",
+			kind, thousands(int(p.Unknown[kind])), do))
 	}
 	return lines
 }

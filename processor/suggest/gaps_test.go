@@ -48,6 +48,7 @@ func TestGaps(t *testing.T) {
 		made("silent:gpt:v1", 80, often(schemas.PolicyRejection, 10)),
 		made("few:gpt:v1", 29, failing(1, 0, 0)),
 		made("well:gpt:v1", 3, func(int) string { return "tool_misuse" }),
+		made("well:gpt:v1", 2, func(int) string { return "mising_evidence" }),
 	)
 	want := []string{
 		"few:gpt: no rule for failures: 29 outcomes that are good or failures are too few; it takes 30 of one " +
@@ -64,6 +65,8 @@ func TestGaps(t *testing.T) {
 			"told from chance; record more, or allow a greater --false-trips",
 		`kind "tool_misuse", of 3 outcomes, is none of the nine: it was taken for neutral; where it is a failure, ` +
 			"declare it and give it a rule",
+		`kind "mising_evidence", of 2 outcomes, is none of the nine: it was taken for neutral; did you mean ` +
+			"missing_evidence?",
 	}
 	p := propose(t, outcomes, all, 1e-5)
 	if got := p.Gaps(); !slices.Equal(got, want) {

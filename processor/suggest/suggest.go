@@ -30,8 +30,8 @@ const mostGroups = 1000
 type Recording struct {
 	circuits map[string]*[]mark // A pointer, so that a key is written once: an outcome's strings do not live on.
 	roles    *breaker.Policies
-	run      *backtest.Run  // It tells what is a repeat, which no rule sees.
-	unknown  map[string]int // Outcomes by kinds that are none of the nine.
+	run      *backtest.Run    // It tells what is a repeat, which no rule sees.
+	unknown  backtest.Unknown // Kinds that are none of the nine.
 	outcomes int
 	healthy  int
 	from, to time.Time // Of the healthy ones.
@@ -68,7 +68,8 @@ func (r *Recording) Add(o *schemas.Outcome, bad bool) error {
 		r.circuits, r.roles = map[string]*[]mark{}, breaker.Builtin()
 		r.run = backtest.New(r.roles, backtest.Options{})
 	}
-	if r.run.Step(o).Why == processor.Duplicate {
+	step := r.run.Step(o)
+	if step.Why == processor.Duplicate {
 		return nil
 	}
 	if o.Count > MostOutcomes-int64(r.outcomes) {
@@ -81,7 +82,9 @@ func (r *Recording) Add(o *schemas.Outcome, bad bool) error {
 	}
 	*marks = append(*marks, mark{o.Time.UnixMilli(), int32(o.Count), r.classOf(o.Kind), bad})
 	r.outcomes += int(o.Count)
-	r.noteUnknown(o)
+	if step.Kind == schemas.UnknownKind {
+		r.unknown.Note(o)
+	}
 	if bad {
 		return nil
 	}
@@ -93,19 +96,6 @@ func (r *Recording) Add(o *schemas.Outcome, bad bool) error {
 		r.to = o.Time
 	}
 	return nil
-}
-
-// noteUnknown counts an outcome of a kind that no policy knows by default.
-func (r *Recording) noteUnknown(o *schemas.Outcome) {
-	if r.roles.KindLabel(o.Kind) != schemas.UnknownKind {
-		return
-	}
-	if r.unknown == nil {
-		r.unknown = map[string]int{}
-	}
-	if _, known := r.unknown[o.Kind]; known || len(r.unknown) < mostUnknown {
-		r.unknown[strings.Clone(o.Kind)] += int(o.Count)
-	}
 }
 
 func (r *Recording) classOf(kind string) class {
@@ -130,8 +120,8 @@ type Proposal struct {
 	To         time.Time `json:"to"`
 	Groups     []Group   `json:"groups"`
 
-	Unknown map[string]int `json:"unknown_kinds,omitempty"` // Outcomes by kinds that were taken for neutral.
-	Policy  string         `json:"policy"`                  // The text of a policy file with what is proposed.
+	Unknown map[string]int64 `json:"unknown_kinds,omitempty"` // Outcomes by kinds that were taken for neutral.
+	Policy  string           `json:"policy"`                  // The text of a policy file with what is proposed.
 }
 
 // Rules returns how many rules are proposed.
@@ -163,7 +153,7 @@ func (g *Group) rules() int {
 // take long, step is called, where it is not nil, with how much of all is done; its error ends the work.
 func (r *Recording) Propose(goal Goal, step func(done, total int) error) (Proposal, error) {
 	p := Proposal{FalseTrips: goal, Outcomes: r.outcomes, Healthy: r.healthy, From: r.from, To: r.to}
-	p.Unknown = r.unknown
+	p.Unknown = r.unknown.Kinds
 	groups := map[string]*Group{}
 	for _, circuit := range slices.Sorted(maps.Keys(r.circuits)) {
 		name, pattern := groupOf(circuit)
