@@ -45,6 +45,9 @@ func reflow(text string, width int) string {
 
 // flagFault says what is wrong with a flag and what would be right.
 func flagFault(cmd *cobra.Command, err error) error {
+	if before := cmd.Flags().Args(); cmd.HasSubCommands() && len(before) > 0 {
+		return unknownCommand(cmd, before[0]) // The flag is its own.
+	}
 	if name, ok := unknownFlag(err); ok {
 		return fmt.Errorf("unknown flag: --%s%s", name, didYouMeanFlag(cmd, name))
 	}

@@ -14,8 +14,9 @@ import (
 
 func newPolicyCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "check FILE...",
-		Short: "Say what is wrong in policy files, and where",
+		Use:        "check FILE...",
+		SuggestFor: []string{"lint", "validate"},
+		Short:      "Say what is wrong in policy files, and where",
 		Long: `Reads policy files as 'fusebox run' would, and prints all that is wrong as file:line:column: message.
 Exit status 3 if anything is. "builtin" names the built-in policy.
 

@@ -138,6 +138,8 @@ type policyDiff struct {
 	Neither   []string       `json:"neither"`  // and those for which neither does.
 	Lost      []string       `json:"lost"`     // Circuits that the first file judges and the second does not,
 	Closed    []string       `json:"closed"`   // and those of them that are open now: it would close them.
+
+	Nearest map[string]nearPattern `json:"nearest,omitempty"` // What the first of Neither may have been meant to match.
 }
 
 // changedGroup are circuits for which the same changes.
@@ -155,6 +157,7 @@ func comparePolicies(was, is *breaker.Policies, circuits []string) policyDiff {
 		switch before, after := was.For(circuit).Matched, is.For(circuit).Matched; {
 		case !before && !after:
 			d.Neither = append(d.Neither, circuit)
+			d.near(circuit, was, is)
 		case !after:
 			d.OnlyWas = append(d.OnlyWas, circuit)
 		case !before:
@@ -176,6 +179,20 @@ func comparePolicies(was, is *breaker.Policies, circuits []string) policyDiff {
 		d.Changed[i].Circuits = append(d.Changed[i].Circuits, circuit)
 	}
 	return d
+}
+
+// near notes which pattern a circuit was meant to match that neither file has a policy for, unless many were noted.
+func (d *policyDiff) near(circuit string, files ...*breaker.Policies) {
+	const most = 10
+	for _, policies := range files {
+		if n := nearestPattern(circuit, policies); n != nil && len(d.Neither) <= most {
+			if d.Nearest == nil {
+				d.Nearest = map[string]nearPattern{}
+			}
+			d.Nearest[circuit] = *n
+			return
+		}
+	}
 }
 
 // close notes which of the circuits that are judged no more refuse calls now, by their records.
@@ -232,6 +249,11 @@ func (d policyDiff) coverage(was, is string) string {
 	tell(d.OnlyWas, "only "+was+" has a policy")
 	tell(d.OnlyIs, "only "+is+" has a policy")
 	tell(d.Neither, "neither "+was+" nor "+is+" has a policy")
+	for _, circuit := range slices.Sorted(maps.Keys(d.Nearest)) {
+		n := d.Nearest[circuit]
+		fmt.Fprintf(&b, "  %s is nearly matched by the pattern %s of policy %s: is the name misspelt?\n", circuit,
+			n.Pattern, n.Policy)
+	}
 	off := slices.DeleteFunc(slices.Clone(d.Lost), func(c string) bool { return slices.Contains(d.OnlyWas, c) })
 	tell(off, is+" switches the policy off")
 	tell(d.Closed, is+" would at once close the open breaker")

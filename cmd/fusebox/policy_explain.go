@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -42,7 +43,12 @@ that one.`,
 			return writeJSON(cmd.OutOrStdout(), explain(policies, circuit))
 		}
 		out := cmd.OutOrStdout()
-		_, err = io.WriteString(out, hang(policies.Explain(circuit), widthOf(out)))
+		text := policies.Explain(circuit)
+		if n := explain(policies, circuit).Nearest; n != nil {
+			text += fmt.Sprintf("\nNearly matched by the pattern %s of policy %s (line %d): is the name misspelt?\n",
+				n.Pattern, n.Policy, n.Line)
+		}
+		_, err = io.WriteString(out, hang(text, widthOf(out)))
 		return err
 	}
 	return cmd
@@ -85,7 +91,8 @@ type explained struct {
 	HalfOpen explainedProbe  `json:"half_open"`
 	Ramp     []explainedRamp `json:"ramp"`
 	Idle     string          `json:"idle_after"`
-	Facts    []breaker.Fact  `json:"facts"` // All of it in words.
+	Facts    []breaker.Fact  `json:"facts"`             // All of it in words.
+	Nearest  *nearPattern    `json:"nearest,omitempty"` // Where no policy matches: what may have been meant.
 }
 
 // askedPolicy is a policy that does not judge the circuit.
@@ -160,6 +167,8 @@ func explain(policies *breaker.Policies, circuit string) explained {
 	}
 	if p.Matched {
 		e.Policy, e.Line = p.Name, p.Line
+	} else {
+		e.Nearest = nearestPattern(circuit, policies)
 	}
 	for i := range p.Rules {
 		e.Rules = append(e.Rules, explainRule(&p.Rules[i]))

@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fusebox-project/fusebox/processor/near"
 )
 
 func newRoot() *cobra.Command {
@@ -46,11 +48,7 @@ func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return nil
 		}
-		problem := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			problem += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
-		}
-		return fmt.Errorf("%s", problem)
+		return unknownCommand(cmd, args[0])
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cmd.SetOut(cmd.ErrOrStderr())
@@ -60,4 +58,37 @@ func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 		return &statusError{status: exitUsage}
 	}
 	return cmd
+}
+
+// unknownCommand says that a group has no command of a name, and what was meant: one that is called so in another
+// group, or nearly so in this one, or nearly so in another.
+func unknownCommand(group *cobra.Command, name string) error {
+	all := commandsOf(group.Root())
+	var meant, names []string
+	for _, c := range all {
+		if names = append(names, c.Name()); c.Name() == name || slices.Contains(c.SuggestFor, name) {
+			meant = append(meant, c.CommandPath())
+		}
+	}
+	if len(meant) == 0 {
+		meant = group.SuggestionsFor(name)
+	}
+	if like := near.Words(name, names); len(meant) == 0 && len(like) > 0 {
+		for _, c := range all {
+			if c.Name() == like[0] {
+				meant = append(meant, c.CommandPath())
+			}
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s", name, group.CommandPath(), orMeant(meant))
+}
+
+// commandsOf returns all commands below one that do something.
+func commandsOf(cmd *cobra.Command) (all []*cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			all = append(append(all, sub), commandsOf(sub)...)
+		}
+	}
+	return all
 }
