@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +19,9 @@ func newPolicyTestCommand() *cobra.Command {
 		Use:   "test FILE...",
 		Short: "Run policy tests",
 		Long: `Runs files of policy tests: steps on a circuit's clock, and what is expected after each.
-An expectation that is not met is printed with its position, what was got and what was wanted.
+An expectation that is not met is printed with its position, what was got and what was wanted. A note, which is no
+failure, tells of a state that was met only because no policy matches the circuit; a step that expects why: disabled
+says that this is meant.
 Exit status 3 if a test fails.`,
 		Example: "  fusebox policy test policies_test.yaml\n  fusebox policy test --run 'recover' tests/*.yaml",
 		Args:    arguments("FILE..."),
@@ -36,6 +39,9 @@ Exit status 3 if a test fails.`,
 		if err != nil {
 			return err
 		}
+		if !*asJSON {
+			results.tellNotes(cmd.ErrOrStderr())
+		}
 		return results.finish(cmd.OutOrStdout(), *asJSON)
 	}
 	return cmd
@@ -47,6 +53,7 @@ type testResults struct {
 	Failed int            `json:"failed"`
 	Tests  []testedPolicy `json:"tests"`
 	Faults []policyFault  `json:"faults"` // Of files that are no policy tests.
+	Notes  []policyFault  `json:"notes"`  // Of expectations that were met, though perhaps not as they were meant.
 }
 
 type testedPolicy struct {
@@ -69,9 +76,12 @@ type testFailure struct {
 // runPolicyTests runs the tests of a name that is wanted. That there are none is an error: a check that checks nothing
 // must not pass.
 func runPolicyTests(files []string, wanted *regexp.Regexp) (testResults, error) {
-	results := testResults{Tests: []testedPolicy{}, Faults: []policyFault{}}
+	results := testResults{Tests: []testedPolicy{}, Faults: []policyFault{}, Notes: []policyFault{}}
 	for _, name := range files {
 		file, err := readPolicyTests(name)
+		if errors.Is(err, policytest.ErrPolicy) {
+			return testResults{}, usageErrorf("%s %w; to check it: %s policy check %s", name, err, program(), name)
+		}
 		if faults, wrong := asFaults(err); wrong {
 			results.Faults = append(results.Faults, faultsOf(faults)...)
 			continue
@@ -81,7 +91,9 @@ func runPolicyTests(files []string, wanted *regexp.Regexp) (testResults, error) 
 		}
 		for i := range file.Tests {
 			if test := &file.Tests[i]; wanted.MatchString(test.Name) {
-				results.add(name, test, test.Run(name))
+				failures, notes := test.Run(name)
+				results.add(name, test, failures)
+				results.note(notes)
 			}
 		}
 	}
@@ -118,6 +130,25 @@ func (r *testResults) add(file string, test *policytest.Test, failures []policyt
 		r.Failed++
 	}
 	r.Tests = append(r.Tests, tested)
+}
+
+// note adds what is to be said of expectations that were met.
+func (r *testResults) note(notes []policytest.Note) {
+	for _, n := range notes {
+		said := fmt.Sprintf("%s, step %d: %s is closed only because no policy matches it: its outcomes are not counted",
+			n.Test, n.Step, n.Circuit)
+		if near := nearestPattern(n.Circuit, n.Policies); near != nil {
+			said += fmt.Sprintf("; the pattern %s of policy %s nearly does", near.Pattern, near.Policy)
+		}
+		r.Notes = append(r.Notes, policyFault{n.File, n.Line, n.Column, said})
+	}
+}
+
+func (r *testResults) tellNotes(w io.Writer) {
+	p := paletteFor(w)
+	for _, n := range r.Notes {
+		fmt.Fprintf(w, "%s %s %s\n", p.place(n.File, n.Line, n.Column), p.warn("note:"), n.Message)
+	}
 }
 
 // finish prints the results and returns what the command ends with.

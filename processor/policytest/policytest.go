@@ -55,5 +55,15 @@ type Failure struct {
 	Got, Want    string
 }
 
+// Note is an expectation that was met only because no policy judges the circuit: it stays closed, whatever comes.
+type Note struct {
+	File         string
+	Line, Column int
+	Test         string
+	Step         int // From 1.
+	Circuit      string
+	Policies     *breaker.Policies // In force then.
+}
+
 // maxRepeat is how often a step may be repeated.
 const maxRepeat = 1_000_000

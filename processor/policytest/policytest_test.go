@@ -50,7 +50,8 @@ func runFiles(t *testing.T, files []string) {
 		for i := range f.Tests {
 			test := &f.Tests[i]
 			t.Run(f.Name+"/"+test.Name, func(t *testing.T) {
-				for _, failure := range test.Run(f.Name) {
+				failures, _ := test.Run(f.Name)
+				for _, failure := range failures {
 					t.Errorf("%v", failure)
 				}
 			})

@@ -24,7 +24,7 @@ func TestRandomAgainstAnotherReading(t *testing.T) {
 			t.Fatalf("seed %d: Read: %v\n%s", seed, err, text)
 		}
 		for i := range f.Tests {
-			failures := f.Tests[i].Run(f.Name)
+			failures, _ := f.Tests[i].Run(f.Name)
 			if len(failures) == 0 {
 				continue
 			}

@@ -12,8 +12,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// ErrPolicy is the error of Read for what is a policy file and no tests.
+var ErrPolicy = errors.New("is a policy file, not a file of policy tests")
+
 // Read reads the text of a file of policy tests. It asks open for policy files by their path relative to this file. An
-// error is breaker.Faults: all that is wrong, by position.
+// error is ErrPolicy, or breaker.Faults: all that is wrong, by position.
 func Read(file string, text []byte, open func(path string) ([]byte, error)) (*File, error) {
 	r := &reader{file: file, open: open, lines: strings.Split(string(text), "\n")}
 	f := &File{Name: file}
@@ -27,6 +30,9 @@ func Read(file string, text []byte, open func(path string) ([]byte, error)) (*Fi
 		if err != nil {
 			r.syntax(err)
 			break
+		}
+		if len(doc.Content) == 1 && isPolicyFile(doc.Content[0]) {
+			return nil, ErrPolicy
 		}
 		if len(doc.Content) == 1 && !isNull(doc.Content[0]) {
 			f.Tests = append(f.Tests, r.document(doc.Content[0])...)
@@ -42,6 +48,23 @@ func Read(file string, text []byte, open func(path string) ([]byte, error)) (*Fi
 		return nil, r.faults
 	}
 	return f, nil
+}
+
+// isPolicyFile tells whether a document has the keys of a policy file, and none of its own.
+func isPolicyFile(n *yaml.Node) bool {
+	its := 0
+	if n = resolve(n); n.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		switch resolve(n.Content[i]).Value {
+		case "policies", "defaults", "routes", "kinds":
+			its++
+		case "tests", "policy", "policy_file":
+			return false
+		}
+	}
+	return its > 0
 }
 
 // reader reads one file and gathers what is wrong with it.

@@ -38,7 +38,8 @@ func told(text string) string {
 	}
 	var lines []string
 	for i := range f.Tests {
-		for _, e := range f.Tests[i].Run(f.Name) {
+		failures, _ := f.Tests[i].Run(f.Name)
+		for _, e := range failures {
 			lines = append(lines, fmt.Sprintf("%d:%d: %s is %s, want %s", e.Line, e.Column, e.Field, e.Got, e.Want))
 		}
 	}

@@ -1,6 +1,8 @@
 package policytest
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
@@ -8,17 +10,21 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-// Run runs a test and returns the expectations that were not met, in the order of the steps. The name of the file is
-// for the failures alone.
-func (t *Test) Run(file string) []Failure {
+// Run runs a test and returns the expectations that were not met, in the order of the steps, and notes on some that
+// were. The name of the file is for these alone.
+func (t *Test) Run(file string) ([]Failure, []Note) {
 	var failures []Failure
-	r := runner{partition: processor.New(t.Policies), policies: t.Policies}
+	var notes []Note
+	r := runner{partition: processor.New(t.Policies), policies: t.Policies, ignored: map[string]int64{}}
 	for i := range t.Steps {
 		step := &t.Steps[i]
 		seen := r.do(step)
 		for _, e := range step.Expect {
 			got, met := e.check(&seen)
 			if met {
+				if circuit := r.closedUnjudged(step, &e); circuit != "" && !t.knowsUnjudged(circuit) {
+					notes = append(notes, Note{file, e.Line, e.Column, t.Name, i + 1, circuit, r.policies})
+				}
 				continue
 			}
 			failures = append(failures, Failure{
@@ -27,7 +33,46 @@ func (t *Test) Run(file string) []Failure {
 			})
 		}
 	}
-	return failures
+	return failures, firstOfEach(notes)
+}
+
+// closedUnjudged returns a circuit that the expectation wants closed and that is, although outcomes came, as no policy
+// matches it.
+func (r *runner) closedUnjudged(s *Step, e *Expectation) string {
+	closed := map[string]string{}
+	switch e.Field {
+	case "state":
+		closed[s.Circuit] = e.Want.Text
+	case "state_of":
+		for i, circuit := range e.Want.Names {
+			closed[circuit] = e.Want.Values[i]
+		}
+	}
+	for _, circuit := range slices.Sorted(maps.Keys(closed)) {
+		if closed[circuit] == "closed" && r.ignored[circuit] > 0 && !r.policies.For(circuit).Matched {
+			return circuit
+		}
+	}
+	return ""
+}
+
+// knowsUnjudged tells whether the test itself says that outcomes of a circuit are not counted.
+func (t *Test) knowsUnjudged(circuit string) bool {
+	return slices.ContainsFunc(t.Steps, func(s Step) bool {
+		return s.Circuit == circuit && slices.ContainsFunc(s.Expect, func(e Expectation) bool {
+			return e.Field == "why" && e.Want.Text == "disabled" || e.Field == "counted" && e.Want.Text == "false"
+		})
+	})
+}
+
+// firstOfEach returns the first note on each circuit.
+func firstOfEach(notes []Note) (first []Note) {
+	for _, n := range notes {
+		if !slices.ContainsFunc(first, func(f Note) bool { return f.Circuit == n.Circuit }) {
+			first = append(first, n)
+		}
+	}
+	return first
 }
 
 // runner is a test under way.
@@ -35,6 +80,7 @@ type runner struct {
 	partition *processor.Partition
 	policies  *breaker.Policies
 	offset    int64
+	ignored   map[string]int64 // Outcomes by circuit that no policy matched when they came.
 }
 
 // do does a step and returns what is to be seen then.
@@ -50,6 +96,9 @@ func (r *runner) do(s *Step) seen {
 		default:
 			v.result = r.partition.Step(at, r.input(s))
 			v.moves += v.result.Moves
+			if s.Outcome != nil && !r.policies.For(s.Circuit).Matched {
+				r.ignored[s.Circuit]++
+			}
 		}
 	}
 	r.partition.Commit()
