@@ -207,8 +207,9 @@ func TestPolicies(t *testing.T) {
 			}
 			for i := range file.Tests {
 				tests++
-				for _, failure := range file.Tests[i].Run("policies.md") {
-					t.Errorf("the block in line %d, %s: %+v", b.line, file.Tests[i].Name, failure)
+				failures, notes := file.Tests[i].Run("policies.md")
+				if len(failures)+len(notes) > 0 {
+					t.Errorf("the block in line %d, %s: %+v, %+v", b.line, file.Tests[i].Name, failures, notes)
 				}
 			}
 		default:
