@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -136,6 +137,15 @@ func (g *Gate) Routes() []schemas.Route {
 		return *routes
 	}
 	return nil
+}
+
+// Policies returns those that a processor has published as in force, or Config.Policies where they are set; nil before
+// any are known. Local works with them too.
+func (g *Gate) Policies() *breaker.Policies {
+	if g.config.Policies != nil {
+		return g.config.Policies
+	}
+	return g.reporter.combiner.policies.Load()
 }
 
 // closeWait bounds how long Close waits for the brokers, a reporter's too.

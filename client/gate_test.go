@@ -50,6 +50,9 @@ func TestLife(t *testing.T) {
 			t.Errorf("a second Report = %v, want ErrReported", err)
 		}
 		w.report(g, circuit, client.Accepted)
+		if p := g.Policies(); p == nil || p.Version != w.policies.Version {
+			t.Errorf("Policies = %v, want those in force", p)
+		}
 		if routes := g.Routes(); len(routes) != 1 || routes[0].Otherwise != "human-review" {
 			t.Errorf("Routes = %+v, want those of the policies in force", routes)
 		}

@@ -37,13 +37,14 @@ func (r *reach) OnBrokerRead(_ kgo.BrokerMetadata, _ int16, _ int, _, _ time.Dur
 }
 
 // trouble says that no broker has answered for a while, and why not, as far as that is known.
-func (r *reach) trouble() error {
+func (r *reach) trouble() *error {
 	since := time.Since(r.began) - time.Duration(r.heard.Load())
 	if since <= calm {
 		return nil
 	}
-	if err := r.failed.Load(); err != nil {
-		return fmt.Errorf("no broker has answered for %v: %w", since.Round(time.Second), *err)
+	err := fmt.Errorf("no broker has answered for %v", since.Round(time.Second))
+	if why := r.failed.Load(); why != nil {
+		err = fmt.Errorf("%w: %w", err, *why)
 	}
-	return fmt.Errorf("no broker has answered for %v", since.Round(time.Second))
+	return &err
 }

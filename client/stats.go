@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -14,7 +15,7 @@ type Stats struct {
 	Circuits int           // That it knows.
 	Silent   int           // Partitions that no processor is heard of.
 	Age      time.Duration // Of what is known: since when nothing was heard of the partition most silent.
-	Trouble  error         // Why the states cannot be read now, the brokers being away; nil where they can.
+	Trouble  string        // Why the states cannot be read now, the brokers being away; "" where they can.
 
 	Silences    int64 // Times that a partition fell silent.
 	Records     int64 // Taken in, heartbeats among them.
@@ -47,9 +48,8 @@ func (g *Gate) Stats() Stats {
 		Refused: c.refused.Load(), Claims: c.claims.Load(), Leases: c.leases.Load(), GivenBack: c.givenBack.Load(),
 		SignalsLost: c.signalsLost.Load(), Reports: g.reporter.Stats(),
 	}
-	s.Trouble = g.reach.trouble()
-	if told := c.trouble.Load(); told != nil && s.Trouble == nil {
-		s.Trouble = *told
+	if err := cmp.Or(g.reach.trouble(), c.trouble.Load()); err != nil {
+		s.Trouble = (*err).Error()
 	}
 	partitions := *t.partitions.Load()
 	if len(partitions) == 0 {

@@ -9,7 +9,9 @@ import (
 // TestGoSample wants every line of Go with the package client among its examples, which compile.
 func TestGoSample(t *testing.T) {
 	examples := make(map[string]bool)
-	for _, file := range []string{"../client/example_gate_test.go", "../client/example_reporter_test.go"} {
+	for _, file := range []string{
+		"../client/example_gate_test.go", "../client/example_reporter_test.go", "../client/example_production_test.go",
+	} {
 		for line := range strings.Lines(read(t, file)) {
 			examples[strings.TrimSpace(line)] = true
 		}
