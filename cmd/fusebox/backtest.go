@@ -36,9 +36,10 @@ instead of B changes, and arrows lead from B to A.
     extraction:gpt-primary:v4,2026-09-14T12:00:00Z,2026-09-14T12:40:00Z
 An empty "to" is the end of the record. A stretch is found by the first trip in it, its delay counted from the circuit's
 first outcome in it; one in which the circuit was open already is found at once. A false trip is one from closed,
-outside every stretch of its circuit. Exit status 3 if --policy exceeds --max-delay, --max-false-trips or
---max-missed. Where any limit is given, no stretch may be missed unless --max-missed allows it, and no record left out
-unless --max-left-out does; and most outcomes of no circuit may be late, as they are where a file is not in the order
+outside every stretch of its circuit. Shadows are held against the truth too, and to no limit. Exit status 3 if
+--policy exceeds --max-delay, --max-false-trips or --max-missed. Where any limit is given, no stretch may be missed
+unless --max-missed allows it, and no record left out unless --max-left-out does; and most outcomes of no circuit may be
+late, as they are where a file is not in the order
 of time.`,
 		Example: `  fusebox backtest --policy policies.yaml recorded.jsonl
   fusebox backtest --policy policies.yaml --compare builtin --html report.html \
@@ -153,6 +154,9 @@ func (b *backtester) prepare(cmd *cobra.Command) error {
 		if b.compare == "" && len(s.shadows()) > 0 {
 			s.beside = newBacktestSide(named, policies, c.MaxResidentCircuits, b.html != "", true)
 			s.beside.label = besideName
+			if truth != nil {
+				s.beside.truth = backtest.NewTruth(truth)
+			}
 		}
 		b.sides = append(b.sides, s)
 	}

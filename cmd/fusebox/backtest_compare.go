@@ -18,14 +18,23 @@ func (p *backtestPrinter) compare(a, b *backtestSide) {
 	p.table(totalRows(&ta, &tb), func(int) string { return "" })
 	order := differing(a, &c)
 	listed := order[:p.most(len(order), listedCircuits)]
+	quiet := quiet(&c)
+	if p.all {
+		listed = slices.Concat(order, quiet)
+	}
 	if len(listed) > 0 {
-		p.table(compareRows(a, b, &c, listed), func(int) string { return "bad" })
+		p.table(compareRows(a, b, &c, listed), func(r int) string {
+			return map[bool]string{true: "bad"}[r <= len(order)]
+		})
 	}
 	if hidden := len(order) - len(listed); hidden > 0 {
 		p.line("and %s; --all lists them", count(hidden, "more circuit that opened", "more circuits that opened"))
 	}
-	if quiet := len(a.worst) - len(order); quiet > 0 {
-		p.line("%s opened under neither", count(quiet, "circuit", "circuits"))
+	switch n := len(quiet); {
+	case n > 0 && p.all:
+		p.line("the last %s opened under neither", plural(n, "one", fmt.Sprint(n)))
+	case n > 0:
+		p.line("%s opened under neither; --all lists %s", count(n, "circuit", "circuits"), plural(n, "it", "them"))
 	}
 	shown := order[:p.most(len(order), shownCircuits)]
 	for i, n := range shown {
@@ -151,7 +160,7 @@ func differing(a *backtestSide, c *backtest.Comparison) []int {
 	}
 	var order []int
 	for i := range c.Circuits {
-		if d := &c.Circuits[i]; len(d.Pairs)+len(d.OnlyA)+len(d.OnlyB) > 0 {
+		if c.Circuits[i].Opened() {
 			order = append(order, i)
 		}
 	}
@@ -161,6 +170,16 @@ func differing(a *backtestSide, c *backtest.Comparison) []int {
 			cmp.Compare(place[dx.Circuit], place[dy.Circuit]))
 	})
 	return order
+}
+
+// quiet returns the indexes of the circuits that opened under neither policy, by name.
+func quiet(c *backtest.Comparison) (quiet []int) {
+	for i := range c.Circuits {
+		if !c.Circuits[i].Opened() {
+			quiet = append(quiet, i)
+		}
+	}
+	return quiet
 }
 
 // compareRows are the circuits, each with what B does and what A does instead. What is neutral has a column where any

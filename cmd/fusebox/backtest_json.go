@@ -18,6 +18,7 @@ type backtestSideJSON struct {
 	Totals   backtest.Totals     `json:"totals"` // Without shadows.
 	Truth    *backtest.Judged    `json:"truth,omitempty"`
 
+	ShadowTruth  *backtest.Judged `json:"shadow_truth,omitempty"`  // The same of the shadows, where there are any.
 	Notes        []string         `json:"notes,omitempty"`         // What a reader should know of the policies.
 	UnknownKinds map[string]int64 `json:"unknown_kinds,omitempty"` // Outcomes by kinds that the policies do not know.
 }
@@ -44,7 +45,11 @@ func (b *backtester) machineReadable() backtestJSON {
 }
 
 func (s *backtestSide) json() backtestSideJSON {
-	return backtestSideJSON{
-		s.name, s.policies.Version, s.rows(), s.report.Totals(), s.judged, s.notes(), s.unknown.Kinds,
+	j := backtestSideJSON{
+		s.name, s.policies.Version, s.rows(), s.report.Totals(), s.judged, nil, s.notes(), s.unknown.Kinds,
 	}
+	if s.beside != nil {
+		j.ShadowTruth = s.beside.judged
+	}
+	return j
 }

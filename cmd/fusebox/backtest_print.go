@@ -22,7 +22,7 @@ func (b *backtester) print(out io.Writer) error {
 	if b.asJSON {
 		return writeJSON(out, b.machineReadable())
 	}
-	p := backtestPrinter{out: out, paint: paletteFor(out), width: widthOf(out), most: unlimited(b.all)}
+	p := backtestPrinter{out: out, paint: paletteFor(out), width: widthOf(out), all: b.all}
 	p.head(b.sides)
 	if len(b.sides) == 2 {
 		p.compare(b.sides[0], b.sides[1])
@@ -31,28 +31,29 @@ func (b *backtester) print(out io.Writer) error {
 	}
 	for _, s := range b.sides {
 		p.truth(s, &b.limits)
+		if s.beside != nil {
+			p.truth(s.beside, &truthLimits{}) // They are not held to any.
+		}
 	}
 	_, err := io.WriteString(out, strings.TrimLeft(p.text.String(), "\n"))
 	return err
-}
-
-// unlimited returns how many things may be listed of those that there are a limit for.
-func unlimited(all bool) func(there, limit int) int {
-	return func(there, limit int) int {
-		if all {
-			return there
-		}
-		return min(there, limit)
-	}
 }
 
 // backtestPrinter makes the text for people.
 type backtestPrinter struct {
 	out   io.Writer
 	paint palette
-	width int // 0 where it is no terminal.
-	most  func(there, limit int) int
+	width int  // 0 where it is no terminal.
+	all   bool // There is no limit to what is listed.
 	text  strings.Builder
+}
+
+// most returns how many things may be listed of those that there are a limit for.
+func (p *backtestPrinter) most(there, limit int) int {
+	if p.all {
+		return there
+	}
+	return min(there, limit)
 }
 
 func (p *backtestPrinter) line(format string, args ...any) {
@@ -195,7 +196,11 @@ func (p *backtestPrinter) truth(s *backtestSide, limits *truthLimits) {
 	if j == nil {
 		return
 	}
-	p.line("\n%s: %s found of %s, %s", p.paint.bold("against the truth, "+s.title()),
+	title := s.title()
+	if s.label == besideName {
+		title = "shadows of " + title
+	}
+	p.line("\n%s: %s found of %s, %s", p.paint.bold("against the truth, "+title),
 		fmt.Sprint(len(j.Stretches)-j.Missed), count(len(j.Stretches), "bad stretch", "bad stretches"),
 		count(len(j.FalseTrips), "false trip", "false trips"))
 	rows := [][]string{truthHeader}

@@ -113,6 +113,9 @@ func (s *backtestSide) finish() error {
 		judged := s.truth.Judge(&report)
 		s.judged = &judged
 	}
+	if s.beside != nil && s.beside.judged != nil {
+		s.beside.judged.Keep(func(circuit string) bool { return s.beside.circuit(circuit) != nil })
+	}
 	return nil
 }
 

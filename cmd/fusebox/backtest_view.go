@@ -21,6 +21,7 @@ type pageView struct {
 	Licence         string
 
 	Sides      []pageSide
+	Truths     []pageTruth     // None without a truth.
 	Totals     backtest.Totals // Of the first side.
 	From, To   time.Time
 	Verdict    string // Of a comparison, as are the next two.
@@ -40,8 +41,13 @@ type pageSide struct {
 	Title   string
 	Version string
 	Notes   []string
-	Truth   [][]string // Rows, the first of names; none without a truth.
-	False   int        // Trips outside of it.
+}
+
+// pageTruth is what came of one set of policies, held against the truth.
+type pageTruth struct {
+	Name  string     // A, B or shadow; "" where there is one.
+	Rows  [][]string // The first of names.
+	False int        // Trips outside of it.
 }
 
 // pageRow is a circuit in the table.
@@ -101,7 +107,9 @@ func newPageView(b *backtester) *pageView {
 	v := &pageView{Totals: first.report.Totals()}
 	v.From, v.To = recordedSpan(&first.report)
 	for _, s := range b.sides {
-		v.Sides = append(v.Sides, s.pageSide())
+		v.Sides = append(v.Sides, pageSide{s.label, s.title(), s.policies.Version, s.notes()})
+		v.addTruth(s)
+		v.addTruth(s.beside)
 		v.Data.Sides = append(v.Data.Sides, s.label)
 	}
 	v.Data.Circuits = []pageDrawing{}
@@ -166,16 +174,16 @@ func (v *pageView) rest(s *backtestSide, opened int) {
 	}
 }
 
-func (s *backtestSide) pageSide() pageSide {
-	p := pageSide{Name: s.label, Title: s.title(), Version: s.policies.Version, Notes: s.notes()}
-	if s.judged != nil {
-		p.False = len(s.judged.FalseTrips)
-		p.Truth = append(p.Truth, truthHeader)
-		for i := range s.judged.Stretches[:min(len(s.judged.Stretches), pageRows)] {
-			p.Truth = append(p.Truth, truthRow(&s.judged.Stretches[i]))
-		}
+// addTruth adds what came of a side held against the truth, where there are both.
+func (v *pageView) addTruth(s *backtestSide) {
+	if s == nil || s.judged == nil {
+		return
 	}
-	return p
+	t := pageTruth{s.label, [][]string{truthHeader}, len(s.judged.FalseTrips)}
+	for i := range s.judged.Stretches[:min(len(s.judged.Stretches), pageRows)] {
+		t.Rows = append(t.Rows, truthRow(&s.judged.Stretches[i]))
+	}
+	v.Truths = append(v.Truths, t)
 }
 
 // draw adds a circuit with its timeline and returns its number, or 0 where there is no room or no timeline.

@@ -87,6 +87,9 @@ type Difference struct {
 	OnlyB   []Trip `json:"only_b"`
 }
 
+// Opened tells whether the circuit opened at all, under one policy or both.
+func (d *Difference) Opened() bool { return len(d.Pairs)+len(d.OnlyA)+len(d.OnlyB) > 0 }
+
 // Pair is a bad stretch that both policies found: the first opening of each in it.
 type Pair struct {
 	A        time.Time `json:"a"`

@@ -2,6 +2,7 @@ package backtest_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,5 +128,22 @@ func TestTruth(t *testing.T) {
 				t.Errorf("missed %d, and of nobody %+v, want %d and nothing found", j.Missed, j.Stretches[1], missed)
 			}
 		})
+	}
+}
+
+// TestTotalsAreExact adds amounts up that have no exact form in binary, in any order.
+func TestTotalsAreExact(t *testing.T) {
+	r := &backtest.Report{}
+	for _, amount := range []float64{0.1, 0.2, 0.3, 1e-6, 0.7, 123_456.789_012} {
+		r.Circuits = append(r.Circuits, &backtest.Circuit{From: noon, To: noon.Add(100 * time.Millisecond),
+			Opened: &backtest.Opened{OpenSeconds: 0.1, Refused: backtest.Refused{CostUSD: amount}}})
+	}
+	for range 2 {
+		got := r.Totals()
+		if got.Refused.CostUSD != 123_458.089_013 || got.OpenSeconds != 0.6 || got.Seconds != 0.6 {
+			t.Errorf("Totals = %v $, %v s open of %v s, want 123458.089013, 0.6, 0.6", got.Refused.CostUSD,
+				got.OpenSeconds, got.Seconds)
+		}
+		slices.Reverse(r.Circuits)
 	}
 }

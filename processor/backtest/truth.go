@@ -77,6 +77,16 @@ type Judged struct {
 	FalseTrips []FalseTrip     `json:"false_trips"`
 }
 
+// Keep leaves out the stretches of circuits that are not kept.
+func (j *Judged) Keep(keeps func(circuit string) bool) {
+	j.Stretches = slices.DeleteFunc(j.Stretches, func(s JudgedStretch) bool {
+		if !keeps(s.Circuit) && !s.Found {
+			j.Missed--
+		}
+		return !keeps(s.Circuit)
+	})
+}
+
 // JudgedStretch is what came of one bad stretch.
 type JudgedStretch struct {
 	Bad
