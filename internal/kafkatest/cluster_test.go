@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -134,6 +135,18 @@ func TestCaughtUpBehindMarker(t *testing.T) {
 		}
 		if _, n, err := newCopier(t, c.Endpoint, "a").copyOnce(t, t.Context()); n != 1 || err != nil {
 			t.Fatalf("copied %d records, %v, want 1", n, err)
+		}
+		c.WaitCaughtUp(t, "copiers", "in")
+	})
+}
+
+// TestCaughtUpOfNothing: brokers answer -1 for a partition of which the first commit is pending.
+func TestCaughtUpOfNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *kafkatest.Cluster) {
+		offsets := kadm.Offsets{}
+		offsets.AddOffset("in", 0, -1, -1)
+		if err := kadm.NewClient(c.Client(t)).CommitAllOffsets(t.Context(), "copiers", offsets); err != nil {
+			t.Fatal(err)
 		}
 		c.WaitCaughtUp(t, "copiers", "in")
 	})

@@ -127,7 +127,7 @@ func (e Endpoint) caughtUp(t testing.TB, ends kadm.ListedOffsets, commits kadm.O
 			if end.Err != nil {
 				return false, end.Err
 			}
-			at := commits[topic][p].At
+			at := max(commits[topic][p].At, 0) // It is -1 where the first commit is pending.
 			if at >= end.Offset {
 				continue
 			}
