@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +36,7 @@ type dev struct {
 	policy     string // "" is what the environment says.
 	partitions int32
 	demo       bool
+	token      string // For overrides over HTTP; "" where the environment has one, or others reach it.
 
 	out, errOut io.Writer
 	log         *slog.Logger
@@ -102,6 +105,10 @@ func (d *dev) run(ctx context.Context, c config) (err error) {
 		return err
 	}
 	defer web.Close()
+	if c.AdminToken == "" && isLoopback(web) {
+		d.token = strings.ToLower(rand.Text()[:12])
+		c.AdminToken = secret(d.token)
+	}
 	leave, err := d.enter()
 	if err != nil {
 		return err
@@ -234,6 +241,11 @@ func (d *dev) greet(broker, web string, policies *breaker.Policies) {
 		{"data", d.data},
 	}
 	fmt.Fprintln(d.out, p.bold("fusebox dev")+": everything in one process, until it is stopped")
+	if d.token != "" {
+		rows = append(rows, []string{
+			"admin token", d.token + " (for overrides in the console and over HTTP, this time)",
+		})
+	}
 	for _, row := range table(rows, 0, func(_, column int, cell string) string {
 		if column == 0 {
 			return p.faint("  " + cell)

@@ -34,7 +34,7 @@ type goingOn struct {
 	last, minute time.Time       // The newest line, and the one with which the present minute began.
 	said         map[uint64]bool // What lines of it have said since it began.
 	fresh        int             // Lines of this minute that said something new.
-	withheld     int             // Lines that were not told since one was.
+	withheld     int             // Lines that were not told since a minute began.
 }
 
 func newAlreadyTold() *alreadyTold { return &alreadyTold{by: map[string]*goingOn{}} }
@@ -61,7 +61,7 @@ func (s sparing) Handle(ctx context.Context, r slog.Record) error {
 	return s.Handler.Handle(ctx, r)
 }
 
-// take tells whether a line is to be told, and how many of its message were withheld since one was.
+// take tells whether a line is to be told, and, with the first of a minute, how many of its message were withheld.
 func (t *alreadyTold) take(at time.Time, message string, says uint64) (tell bool, withheld int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +87,9 @@ func (t *alreadyTold) take(at time.Time, message string, says uint64) (tell bool
 	}
 	g.said[says] = true
 	g.fresh++
-	withheld, g.withheld = g.withheld, 0
+	if began {
+		withheld, g.withheld = g.withheld, 0
+	}
 	return true, withheld
 }
 

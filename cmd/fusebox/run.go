@@ -170,12 +170,17 @@ func (p *process) run(ctx context.Context, listener net.Listener, registry *prom
 
 // console returns what serves the API and the page at an address.
 func (p *process) console(listener net.Listener, registry *prometheus.Registry) (*console.Console, error) {
-	at, isTCP := listener.Addr().(*net.TCPAddr)
 	return console.New(console.Config{
 		Client: p.config.clientOpts(), Topics: p.config.topics(), Loop: p.loop, Instance: p.config.InstanceID,
 		Version: thisBuild().Version, APIToken: string(p.config.APIToken), AdminToken: string(p.config.AdminToken),
-		Loopback: isTCP && at.IP.IsLoopback(), Level: p.config.level, Logger: p.log, Metrics: registry,
+		Loopback: isLoopback(listener), Level: p.config.level, Logger: p.log, Metrics: registry,
 	})
+}
+
+// isLoopback tells whether nobody reaches a listener from elsewhere.
+func isLoopback(listener net.Listener) bool {
+	at, isTCP := listener.Addr().(*net.TCPAddr)
+	return isTCP && at.IP.IsLoopback()
 }
 
 // work waits for Kafka and runs the loop. It returns nil when the context ended it.

@@ -23,6 +23,7 @@ var needs = map[string]func() error{
 	"prometheus": probePrometheus,
 	"java":       sync.OnceValue(probeJava),
 	"javascript": sync.OnceValue(probeJavaScript),
+	"curl":       probeCurl,
 	"jq":         probeJQ,
 	"python":     sync.OnceValue(probePython),
 	"shared":     probeShared,
@@ -31,9 +32,9 @@ var needs = map[string]func() error{
 var docked = sync.OnceValue(probeDocker)
 
 // Require skips the test if the machine lacks one of the needs: docker, kafka (Docker and the image of Apache Kafka),
-// kcat, jq, chromium, prometheus (and its promtool), python, java and javascript (each with its Kafka client where it
-// looks for libraries, as .ci/run puts it there), shared (the directory beside the project). It fails the test instead
-// if FUSEBOX_TEST_REQUIRE, a list with commas, names the need.
+// kcat, curl, jq, chromium, prometheus (and its promtool), python, java and javascript (each with its Kafka client
+// where it looks for libraries, as .ci/run puts it there), shared (the directory beside the project). It fails the test
+// instead if FUSEBOX_TEST_REQUIRE, a list with commas, names the need.
 func Require(t testing.TB, names ...string) {
 	t.Helper()
 	required, err := requirements(os.Getenv("FUSEBOX_TEST_REQUIRE"))
@@ -149,6 +150,11 @@ func probePrometheus() error {
 		}
 	}
 	return nil
+}
+
+func probeCurl() error {
+	_, err := exec.LookPath("curl")
+	return err
 }
 
 func probeJQ() error {
