@@ -57,7 +57,7 @@ class Router implements AutoCloseable {
 
         private static String again(Instant at) {
             if (at == null) return "";
-            var left = Math.max(0, Duration.between(Instant.now(), at).toMillis());
+            var left = Math.max(100, Duration.between(Instant.now(), at).toMillis());
             return "; try again in %.1fs".formatted(left / 1000.0);
         }
     }

@@ -9,7 +9,7 @@ const { decide, derive } = require('./decide')
 // Refused says that a call may not be made: why, and when to come back, null where nobody can say.
 class Refused extends Error {
   constructor (circuit, state, retryAt) {
-    const again = retryAt ? `; try again in ${(Math.max(0, retryAt - Date.now()) / 1000).toFixed(1)}s` : ''
+    const again = retryAt ? `; try again in ${(Math.max(100, retryAt - Date.now()) / 1000).toFixed(1)}s` : ''
     super(`${circuit} refuses: ${why(state)}${again}`)
     Object.assign(this, { circuit, state, cause: state.cause, retryAt })
   }

@@ -39,7 +39,7 @@ class Refused(Exception):
     def again(self):
         if self.retry_at is None:
             return ""
-        return f"; try again in {max(0, (self.retry_at - now()).total_seconds()):.1f}s"
+        return f"; try again in {max(0.1, (self.retry_at - now()).total_seconds()):.1f}s"
 
 
 class Admission:
@@ -60,10 +60,12 @@ class Router:
         self.producer = Producer({
             "bootstrap.servers": brokers, "acks": "all", "enable.idempotence": True, "linger.ms": 5,
             "partitioner": partitioner,  # murmur2_random: the partition that Fusebox counts the circuit in.
+            "enable.metrics.push": False,  # The brokers want none of it, and the client's log is full of it.
         })
         self.consumer = Consumer({
             "bootstrap.servers": brokers, "isolation.level": "read_committed", "enable.partition.eof": True,
             "group.id": "unused", "enable.auto.commit": False,  # The client wants a group, and never joins it.
+            "enable.metrics.push": False,
         })
         self.closed, caught_up = threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self.follow, args=[caught_up], daemon=True)
