@@ -23,11 +23,17 @@ type heldAgainst struct {
 // lintPolicies holds policy files against recorded outcomes, those in stretches known to be bad left out, and adds what
 // does not fit to their faults and notes. Files that are wrong by themselves are passed over.
 func lintPolicies(cmd *cobra.Command, all []checkedPolicies, against []string, truth []backtest.Bad) error {
+	config, err := loadConfig()
+	if err != nil {
+		return err
+	}
 	var lints []*lint.Lint
 	for i := range all {
 		if c := &all[i]; c.policies != nil {
 			tellShadows(cmd, c.File, c.policies)
-			c.lint = lint.New(c.policies)
+			away := &spill{}
+			defer func() { _ = away.close() }() // It is a temporary file.
+			c.lint = lint.New(c.policies, backtest.Options{Resident: config.MaxResidentCircuits, Store: away})
 			lints = append(lints, c.lint)
 		}
 	}
@@ -62,8 +68,12 @@ func lintPolicies(cmd *cobra.Command, all []checkedPolicies, against []string, t
 	held.tell(cmd.ErrOrStderr())
 	for i := range all {
 		if c := &all[i]; c.lint != nil {
+			findings, err := c.lint.Findings()
+			if err != nil {
+				return err
+			}
 			c.Against = &held
-			c.found(c.lint.Findings())
+			c.found(findings)
 		}
 	}
 	return nil

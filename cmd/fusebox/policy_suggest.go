@@ -73,7 +73,13 @@ Exit status 3 if nothing can be proposed, as nothing could be told apart from wh
 
 // propose reads what was recorded and weighs it.
 func propose(cmd *cobra.Command, input *recorded, truth []backtest.Bad, goal suggest.Goal) (suggest.Proposal, error) {
-	var recording suggest.Recording
+	config, err := loadConfig()
+	if err != nil {
+		return suggest.Proposal{}, err
+	}
+	away := &spill{}
+	defer func() { _ = away.close() }() // It is a temporary file.
+	recording := suggest.Recording{Options: backtest.Options{Resident: config.MaxResidentCircuits, Store: away}}
 	for o, err := range input.outcomes(cmd.Context()) {
 		if err == nil {
 			err = recording.Add(o, isKnownBad(truth, o))

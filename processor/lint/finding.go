@@ -25,21 +25,26 @@ type Finding struct {
 	Message      string
 }
 
-// Findings returns what does not fit, in the order of the file: problems and notes.
-func (l *Lint) Findings() []Finding {
+// Findings returns what does not fit, in the order of the file: problems and notes. Its error is the store's.
+func (l *Lint) Findings() ([]Finding, error) {
+	report, err := l.run.Report()
+	if err != nil {
+		return nil, err
+	}
 	all := l.undeclaredKinds()
-	if late := l.mostlyLate(); len(late) > 0 {
+	if late := mostlyLate(&report); len(late) > 0 {
 		return append(all, Finding{Line: 1, Column: 1, Message: fmt.Sprintf("most outcomes of %d of the %d recorded "+
 			"circuits were late, so nothing can be said of the rules: %s; is what was recorded in the order of time? "+
-			"sort it by time", len(late), l.circuits, someOf(late))})
+			"sort it by time", len(late), len(l.circuits), someOf(late))}), nil
 	}
-	if n := len(l.unmatched); n == l.circuits {
+	if n := len(l.unmatched); n == len(l.circuits) {
 		return append(all, Finding{Line: 1, Column: 1, Message: fmt.Sprintf("no policy matches any recorded "+
-			"circuit, so nothing was held against the rules: %s", someOf(l.unmatched))})
+			"circuit, so nothing was held against the rules: %s",
+			someOf(l.unmatched))}), nil
 	} else if n > 0 {
 		all = append(all, Finding{Line: 1, Column: 1, Note: true, Message: fmt.Sprintf("no policy matches %d of the "+
-			"%d recorded circuits, so they are refused nothing and their outcomes are not counted: %s", n, l.circuits,
-			someOf(l.unmatched))})
+			"%d recorded circuits, so they are refused nothing and their outcomes are not counted: %s", n,
+			len(l.circuits), someOf(l.unmatched))})
 	}
 	for _, by := range l.policies.All() {
 		if by.Shadows == "" {
@@ -49,12 +54,11 @@ func (l *Lint) Findings() []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return all
+	return all, nil
 }
 
 // mostlyLate names the circuits most of whose outcomes were late. No rule saw those.
-func (l *Lint) mostlyLate() (names []string) {
-	report, _ := l.run.Report() // Only a store fails, and there is none.
+func mostlyLate(report *backtest.Report) (names []string) {
 	for i := range report.Circuits {
 		if c := report.Circuits[i]; 2*c.Late() > c.Outcomes {
 			names = append(names, c.Circuit)
@@ -94,11 +98,11 @@ func (l *Lint) findingsOf(by *breaker.Policy) []Finding {
 		return []Finding{about}
 	}
 	var all []Finding
-	if sparse := seen.sparse(by); len(sparse) > 0 {
+	if sparse := l.sparse(by, seen); len(sparse) > 0 {
 		about.Note = false
 		about.Message = fmt.Sprintf("no rule of policy %s ever judges %d of its %d circuits at the recorded rate, as "+
 			"their windows hold too few: %s; write a longer window, a smaller minimum_throughput, or last in place of "+
-			"window", by.Name, len(sparse), len(seen.since), someOf(sparse))
+			"window", by.Name, len(sparse), seen.circuits, someOf(sparse))
 		all = append(all, about)
 	}
 	for i := range by.Rules {
@@ -116,19 +120,20 @@ func (l *Lint) findingsOf(by *breaker.Policy) []Finding {
 
 // sparse names the circuits that no rule ever judged, though they were recorded for as long as every window. Where that
 // is so of all circuits it names none: each rule tells of itself then.
-func (p *policy) sparse(by *breaker.Policy) (names []string) {
+func (l *Lint) sparse(by *breaker.Policy, seen *policy) (names []string) {
 	widest := time.Duration(0)
 	for i := range by.Rules {
 		widest = max(widest, by.Rules[i].Window)
 	}
-	if len(by.Rules) == 0 || len(p.judged) == 0 {
+	if len(by.Rules) == 0 || !seen.judging {
 		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.since)) {
-		if !p.judged[name] && p.spans[name] >= widest {
-			names = append(names, name)
+	for i := range l.circuits {
+		if c := &l.circuits[i]; c.by == seen && !c.judged && c.span() >= widest {
+			names = append(names, c.name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 

@@ -21,19 +21,30 @@ type Lint struct {
 	judged   map[*breaker.Policy]*policy
 
 	outcomes   int64
-	circuits   int
-	unmatched  []string        // Circuits that no policy matches, in the order in which they came.
+	circuits   []circuit       // By their numbers, in the order in which they came.
+	unmatched  []string        // Circuits that no policy matches, in the same order.
 	produced   map[string]bool // Kinds that the file knows, by anybody.
 	undeclared backtest.Unknown
 }
 
+// circuit is what was seen of a circuit. There is one for every circuit that was recorded, so it is kept small.
+type circuit struct {
+	name        string
+	by          *policy // Nil where none matches.
+	first, last int64   // When outcomes came, in milliseconds since 1970.
+	fires       uint64  // A bit for each rule that fires now.
+	judged      bool    // A rule has judged it, or would if more of it were recorded.
+}
+
+// span returns for how long the circuit was recorded.
+func (c *circuit) span() time.Duration { return time.Duration(c.last-c.first) * time.Millisecond }
+
 // policy is what was seen of a policy that judged circuits.
 type policy struct {
-	produced map[string]bool          // Kinds, by its circuits.
-	since    map[string]time.Time     // By circuit, when its first outcome came.
-	spans    map[string]time.Duration // The same, from then to its last.
-	longest  time.Duration            // Of a circuit, from its first outcome to its last.
-	judged   map[string]bool          // Circuits that a rule has judged, or would if more of them were recorded.
+	produced map[string]bool // Kinds, by its circuits.
+	circuits int
+	judging  bool          // A rule has judged one of them.
+	longest  time.Duration // Of a circuit, from its first outcome to its last.
 	rules    []rule
 }
 
@@ -42,7 +53,6 @@ type rule struct {
 	most  int64 // Outcomes in its window.
 	fired int   // How often it began to fire.
 	first firing
-	now   map[string]bool // Circuits for which it fires now.
 }
 
 // firing is when a rule fired, and on what.
@@ -53,10 +63,10 @@ type firing struct {
 	compared            bool // These are known.
 }
 
-// New returns a lint that has seen nothing.
-func New(policies *breaker.Policies) *Lint {
+// New returns a lint that has seen nothing. The options say how much memory it takes.
+func New(policies *breaker.Policies, options backtest.Options) *Lint {
 	return &Lint{
-		policies: policies, run: backtest.New(policies, backtest.Options{}), judged: map[*breaker.Policy]*policy{},
+		policies: policies, run: backtest.New(policies, options), judged: map[*breaker.Policy]*policy{},
 		produced: map[string]bool{},
 	}
 }
@@ -65,56 +75,52 @@ func New(policies *breaker.Policies) *Lint {
 func (l *Lint) Outcomes() int64 { return l.outcomes }
 
 // Circuits returns of how many circuits they were.
-func (l *Lint) Circuits() int { return l.circuits }
+func (l *Lint) Circuits() int { return len(l.circuits) }
 
 // Add takes the next outcome, whose Time must be set. Those of one circuit come in their order.
 func (l *Lint) Add(o *schemas.Outcome) {
 	step := l.run.Step(o)
-	matched := step.Policy().Matched
-	if step.Number == l.circuits {
-		l.circuits++
-		if !matched {
-			l.unmatched = append(l.unmatched, step.Circuit)
-		}
+	if step.Circuit == "" {
+		return // The store failed, as Findings will say.
+	}
+	if step.Number == len(l.circuits) {
+		l.circuits = append(l.circuits, l.circuit(&step))
 	}
 	l.outcomes += o.Count
-	kind := l.policies.KindLabel(o.Kind)
-	if kind == schemas.UnknownKind {
+	if step.Kind == schemas.UnknownKind {
 		l.undeclared.Note(o)
 	}
-	l.produced[kind] = true
-	if matched {
-		l.policy(step.Policy()).add(&step, kind)
+	l.produced[step.Kind] = true
+	if c := &l.circuits[step.Number]; c.by != nil {
+		c.add(&step)
 	}
 }
 
-// policy returns what was seen of a policy.
-func (l *Lint) policy(by *breaker.Policy) *policy {
-	p := l.judged[by]
-	if p == nil {
-		p = &policy{
-			produced: map[string]bool{}, since: map[string]time.Time{}, spans: map[string]time.Duration{},
-			judged: map[string]bool{}, rules: make([]rule, len(by.Rules)),
-		}
-		for i := range p.rules {
-			p.rules[i].now = map[string]bool{}
-		}
-		l.judged[by] = p
+// circuit returns a circuit that has just become known.
+func (l *Lint) circuit(step *backtest.Step) circuit {
+	c := circuit{name: step.Circuit, first: step.At.UnixMilli()}
+	by := step.Policy()
+	if !by.Matched {
+		l.unmatched = append(l.unmatched, step.Circuit)
+		return c
 	}
-	return p
+	if c.by = l.judged[by]; c.by == nil {
+		c.by = &policy{produced: map[string]bool{}, rules: make([]rule, len(by.Rules))}
+		l.judged[by] = c.by
+	}
+	c.by.circuits++
+	return c
 }
 
 // add takes down what a step did to the rules.
-func (p *policy) add(step *backtest.Step, kind string) {
-	p.produced[kind] = true
-	if _, known := p.since[step.Circuit]; !known {
-		p.since[step.Circuit] = step.At
-	}
-	p.spans[step.Circuit] = step.At.Sub(p.since[step.Circuit])
-	p.longest = max(p.longest, p.spans[step.Circuit])
+func (c *circuit) add(step *backtest.Step) {
+	p := c.by
+	p.produced[step.Kind] = true
+	c.last = step.At.UnixMilli()
+	p.longest = max(p.longest, c.span())
 	for i := range p.rules {
 		r, seen := &step.Policy().Rules[i], &p.rules[i]
-		f := firing{circuit: step.Circuit, at: step.At}
+		f := firing{circuit: c.name, at: step.At}
 		var throughput int64
 		if step.Trip == nil {
 			f.observed, f.threshold, throughput = step.Observe(i)
@@ -125,19 +131,22 @@ func (p *policy) add(step *backtest.Step, kind string) {
 		}
 		seen.most = max(seen.most, throughput)
 		if r.Window == 0 || throughput >= r.MinimumThroughput {
-			p.judged[step.Circuit] = true
+			c.judged, p.judging = true, true
 		}
-		seen.note(step.Fires(i), f)
+		now, was := step.Fires(i), c.fires&(1<<i) != 0
+		if now && !was {
+			seen.note(f)
+		}
+		if now != was {
+			c.fires ^= 1 << i
+		}
 	}
 }
 
-// note takes down whether the rule fires for a circuit now.
-func (r *rule) note(fires bool, f firing) {
-	if fires && !r.now[f.circuit] {
-		if r.fired == 0 {
-			r.first = f
-		}
-		r.fired++
+// note takes down that the rule begins to fire.
+func (r *rule) note(f firing) {
+	if r.fired == 0 {
+		r.first = f
 	}
-	r.now[f.circuit] = fires
+	r.fired++
 }

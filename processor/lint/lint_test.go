@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/backtest"
 	"github.com/fusebox-project/fusebox/processor/lint"
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -43,12 +44,16 @@ func read(t *testing.T, text string) *breaker.Policies {
 // found returns what is found, notes with their word before them.
 func found(t *testing.T, policy string, outcomes []schemas.Outcome) []string {
 	t.Helper()
-	l := lint.New(read(t, policy))
+	l := lint.New(read(t, policy), backtest.Options{})
 	for i := range outcomes {
 		l.Add(&outcomes[i])
 	}
+	findings, err := l.Findings()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var said []string
-	for _, f := range l.Findings() {
+	for _, f := range findings {
 		word := ""
 		if f.Note {
 			word = "note: "
@@ -210,16 +215,16 @@ func TestMany(t *testing.T) {
 	for i := range 300 {
 		outcomes = append(outcomes, made(fmt.Sprintf("x:%d", i), 0, fmt.Sprintf("made_up_%d", i))...)
 	}
-	l := lint.New(read(t, one("{name: r, type: ratio, threshold: 0.5, last: 10}")))
+	l := lint.New(read(t, one("{name: r, type: ratio, threshold: 0.5, last: 10}")), backtest.Options{})
 	for i := range outcomes {
 		l.Add(&outcomes[i])
 	}
 	if l.Outcomes() != 360 || l.Circuits() != 301 {
 		t.Errorf("%d outcomes of %d circuits, want 360 of 301", l.Outcomes(), l.Circuits())
 	}
-	findings := l.Findings()
-	if len(findings) != 6 {
-		t.Fatalf("%d findings, want five kinds and the circuits: %v", len(findings), findings)
+	findings, err := l.Findings()
+	if err != nil || len(findings) != 6 {
+		t.Fatalf("%d findings, want five kinds and the circuits: %v, %v", len(findings), findings, err)
 	}
 	const want = "no policy matches 300 of the 301 recorded circuits, so they are refused nothing and their outcomes " +
 		"are not counted: x:0, x:1, x:2, x:3, x:4 and 295 others"

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/backtest"
 	"github.com/fusebox-project/fusebox/processor/lint"
 	"github.com/fusebox-project/fusebox/processor/suggest"
 	"github.com/fusebox-project/fusebox/schemas"
@@ -21,11 +22,15 @@ func passes(t *testing.T, p *suggest.Proposal, healthy []schemas.Outcome) {
 	if p.Rules() == 0 {
 		return
 	}
-	l := lint.New(policies)
+	l := lint.New(policies, backtest.Options{})
 	for i := range healthy {
 		l.Add(&healthy[i])
 	}
-	for _, f := range l.Findings() {
+	findings, err := l.Findings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
 		if !f.Note {
 			t.Errorf("what is proposed does not pass its own check: %s in\n%s", f.Message, p.Policy)
 		}

@@ -28,6 +28,8 @@ const mostGroups = 1000
 
 // Recording is what was recorded, as far as proposals go by it. The zero value is empty.
 type Recording struct {
+	Options backtest.Options // How much memory it takes to tell what is a repeat.
+
 	circuits map[string]*[]mark // A pointer, so that a key is written once: an outcome's strings do not live on.
 	roles    *breaker.Policies
 	run      *backtest.Run    // It tells what is a repeat, which no rule sees.
@@ -66,9 +68,13 @@ var kindOf = [...]string{
 func (r *Recording) Add(o *schemas.Outcome, bad bool) error {
 	if r.circuits == nil {
 		r.circuits, r.roles = map[string]*[]mark{}, breaker.Builtin()
-		r.run = backtest.New(r.roles, backtest.Options{})
+		r.run = backtest.New(r.roles, r.Options)
 	}
 	step := r.run.Step(o)
+	if step.Circuit == "" {
+		_, err := r.run.Report()
+		return err
+	}
 	if step.Why == processor.Duplicate {
 		return nil
 	}

@@ -101,9 +101,9 @@ func (p *Proposal) rules() string {
 
 // replay runs the recording through what is proposed and tells in a comment what that does.
 func (r *Recording) replay(policies *breaker.Policies) string {
-	run := backtest.New(policies, backtest.Options{})
 	trips, found, stretches := 0, 0, 0
 	for name, marks := range r.circuits {
+		run := backtest.New(policies, backtest.Options{}) // Of one circuit, so that no more are in memory.
 		within, hit := false, false
 		for _, m := range *marks {
 			step := run.Step(&schemas.Outcome{
