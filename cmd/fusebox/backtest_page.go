@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -83,7 +84,7 @@ func (p *page) write(b *backtester) error {
 // hashes, and allows nothing else, no network either.
 func writePage(w *bufio.Writer, view *pageView) error {
 	page, err := template.New("page.html").Funcs(template.FuncMap{
-		"count": count, "dollars": dollars, "stamp": stamp,
+		"count": count, "dollars": dollars, "heading": heading, "stamp": stamp,
 	}).ParseFS(pageFiles, "backtest_page/page.html")
 	if err != nil {
 		return err
@@ -105,6 +106,17 @@ func writePage(w *bufio.Writer, view *pageView) error {
 	view.Security = fmt.Sprintf("default-src 'none'; img-src data:; style-src %s; script-src %s; base-uri 'none'; "+
 		"form-action 'none'", strings.Join(styles, " "), strings.Join(scripts, " "))
 	return page.Execute(w, view)
+}
+
+// heading writes the name of a column as a page has it: small, save for the names of the two policies.
+func heading(column string) string {
+	words := strings.Fields(column)
+	for i, word := range words {
+		if !slices.Contains(sideNames[:], word) {
+			words[i] = strings.ToLower(word)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // elements returns files of ours as elements of the page, and their hashes as a security policy has them.

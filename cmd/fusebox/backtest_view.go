@@ -2,6 +2,7 @@ package main
 
 import (
 	"html/template"
+	"slices"
 	"time"
 
 	"github.com/fusebox-project/fusebox/processor/backtest"
@@ -143,16 +144,18 @@ func (v *pageView) one(s *backtestSide) {
 	v.rest(s, len(tripped(s.worst)))
 }
 
-// compare fills in what two policies do differently with the circuits that opened.
+// compare fills in what two policies do differently with the circuits, those that opened first.
 func (v *pageView) compare(a, b *backtestSide) {
 	c := backtest.Compare(&a.report, &b.report)
 	ta, tb := a.report.Totals(), b.report.Totals()
 	v.Verdict, v.Found, v.Compared = verdict(ta, tb, &c), found(&c), totalRows(&ta, &tb)
 	order := differing(a, &c)
-	rows := compareRows(a, b, &c, order[:min(len(order), pageRows)])
+	all := slices.Concat(order, quiet(&c))
+	rows := compareRows(a, b, &c, all[:min(len(all), pageRows)])
 	v.Header = rows[0]
-	for _, cells := range rows[1:] {
-		v.Rows = append(v.Rows, pageRow{cells[0], cells[1:], true, v.draw([]*backtestSide{a, b}, cells[0])})
+	for i, cells := range rows[1:] {
+		drawn := v.draw([]*backtestSide{a, b}, cells[0])
+		v.Rows = append(v.Rows, pageRow{cells[0], cells[1:], i < len(order), drawn})
 	}
 	v.rest(a, len(order))
 }
