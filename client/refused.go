@@ -22,8 +22,10 @@ type RefusedError struct {
 	RetryAfter time.Duration
 
 	Override *schemas.OverrideInForce // The operator's word, where that refuses.
-	Ramp     bool                     // The circuit has recovered, and takes a share of the calls so far.
-	Silence  bool                     // Nothing was heard of the circuit for too long, and OnSilence refuses.
+	// Ramp says that the circuit has recovered, and takes a share of the calls so far. RetryAfter is then when it takes
+	// a greater one; a call before that may be among those that pass.
+	Ramp    bool
+	Silence bool // Nothing was heard of the circuit for too long, and OnSilence refuses.
 }
 
 // Unwrap returns ErrRefused.
