@@ -34,13 +34,13 @@ build:
 demo: build
 	bin/fusebox dev --demo
 
-## test: builds and runs all tests; those that need what is not here skip and say so. The simulator and the
-## fifty gates, whose time is virtual, run without the race detector, four times as fast: their parts are what the other
-## tests run with it
+## test: builds and runs all tests; those that need what is not here skip and say so. The simulator, the fifty gates
+## and the 50,000 circuits, whose time is virtual, run without the race detector, four times as fast: their parts are
+## what the other tests run with it
 test:
 	$(GO) build -buildvcs=false ./...
-	$(GO) test -tags $(TAGS) $(RACE) -timeout $(TIMEOUT) -skip '^(TestSimulation|TestFiftyGates)$$' ./...
-	$(GO) test -tags $(TAGS) -timeout $(TIMEOUT) -run '^(TestSimulation|TestFiftyGates)$$' ./processor/kafka ./client
+	$(GO) test -tags $(TAGS) $(RACE) -timeout $(TIMEOUT) -skip '^(TestSimulation|TestFiftyGates|TestSeriesOfManyCircuits)$$' ./...
+	$(GO) test -tags $(TAGS) -timeout $(TIMEOUT) -run '^(TestSimulation|TestFiftyGates|TestSeriesOfManyCircuits)$$' ./processor/kafka ./client
 	$(GO) -C deployments/grafana test -timeout $(TIMEOUT) ./...
 
 ## dashboards: writes the Grafana dashboards anew, from the code beside them
