@@ -2,12 +2,16 @@ package console_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"runtime/metrics"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -81,21 +85,42 @@ func (l *listening) next(t *testing.T, name string) (circuit, state string) {
 	return "", ""
 }
 
-// TestStream has readers beside some that never read: those who read get every event, in order, and one that comes back
+// silent is a reader of the stream that never reads.
+func (s *site) silent() net.Conn {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err == nil {
+		err = conn.(*net.TCPConn).SetReadBuffer(4096)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, "GET /v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	return conn
+}
+
+// readersOf returns how many read the stream in a test: 60, or as many as FUSEBOX_TEST_READERS says.
+func readersOf(t *testing.T) int {
+	t.Helper()
+	text := cmp.Or(os.Getenv("FUSEBOX_TEST_READERS"), "60")
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("FUSEBOX_TEST_READERS: %v", err)
+	}
+	return n
+}
+
+// TestStream has readers of whom every tenth never reads: the others get every event, in order, and one that comes back
 // gets what it missed, from memory or, of long ago, from the topic.
 func TestStream(t *testing.T) {
-	s := newSite(t)
-	for range 20 { // They ask, and read nothing.
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		fmt.Fprintf(conn, "GET /v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	s, many := newSite(t), readersOf(t)
+	for range many / 10 {
+		s.silent()
 	}
 	const circuits = 30
 	match := url.Values{"match": {"case:new-*"}}.Encode()
-	readers := make([]*listening, 50)
+	readers := make([]*listening, many-many/10)
 	for i := range readers {
 		readers[i] = s.listen(match, "")
 	}
@@ -109,6 +134,7 @@ func TestStream(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("%d readers have had every event, and %d MiB of memory are in use, theirs too", len(readers), inUse()>>20)
 	_, seen := first.until(t, `"circuit":"case:new-09:v1"`, `"state":"open"`)
 	first.cancel()
 
@@ -133,4 +159,11 @@ func TestStream(t *testing.T) {
 	if got := s.status("/v1/stream?last_event_id=nonsense"); got != http.StatusUnprocessableEntity {
 		t.Errorf("an id that is none = %d, want 422", got)
 	}
+}
+
+// inUse returns how many bytes this process has from the system, and has not given back.
+func inUse() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() - sample[1].Value.Uint64()
 }
