@@ -83,9 +83,6 @@ func strip(transitions []schemas.State, now *schemas.State, from, to time.Time) 
 		state = schemas.State{State: transitions[0].Previous}
 	}
 	if now.Born.After(from) {
-		bars = append(bars, bar{
-			Class: "none", W: round(width * now.Born.Sub(from).Seconds() / total), Title: "not known yet",
-		})
 		begin = now.Born
 	}
 	for i := range transitions {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -13,10 +14,10 @@ import (
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
-const (
-	answerWithin  = 5 * time.Second
-	mostOverrides = 1000 // Circuits that one word may mean.
-)
+const answerWithin = 5 * time.Second
+
+// MostOverrides is how many circuits one word of an operator may mean.
+const MostOverrides = 1000
 
 // Word is what an operator says.
 type Word struct {
@@ -84,8 +85,9 @@ func (c *Console) overrideMany(ctx context.Context, in *overridesInput) (*saidOu
 		return nil, behind(err)
 	case len(names) == 0:
 		return nil, huma.Error404NotFound("no known circuit matches " + in.Body.Match)
-	case len(names) > mostOverrides:
-		return nil, huma.Error422UnprocessableEntity("match means more than 1000 circuits: say it of fewer at a time")
+	case len(names) > MostOverrides:
+		return nil, huma.Error422UnprocessableEntity(
+			fmt.Sprintf("match means %d circuits: say it of at most %d at a time", len(names), MostOverrides))
 	case in.Body.DryRun:
 		return &saidOutput{http.StatusOK, said{Meant: names, Circuits: c.shown(names)}}, nil
 	}

@@ -40,6 +40,7 @@ type circuitView struct {
 	Evidence       []schemas.Evidence
 	HistorySpan    string
 	Strip          []bar
+	StripFrom      time.Time
 	History        []happening
 	HistoryMissing string
 	Facts          []breaker.Fact
@@ -48,7 +49,8 @@ type circuitView struct {
 // overrideForm is what the form needs.
 type overrideForm struct {
 	MayOperate   bool
-	Target, Verb string
+	Many         bool   // Of all that a glob means.
+	Target, Verb string // The circuit or the glob, and what the button says.
 }
 
 // ruleView is a rule and what it compares now.
@@ -88,7 +90,7 @@ func (c *Console) circuitPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := circuitView{
-		frame: c.frame("circuit", name), overrideForm: overrideForm{c.config.AdminToken != "", name, "Say it"},
+		frame: c.frame("circuit", name), overrideForm: overrideForm{c.config.AdminToken != "", false, name, "Say it"},
 		Circuit: name, Born: s.Born, State: &s, Badge: newBadge(&s), Why: s.Because(),
 		Next: c.inForce().Next(&s, now), Routers: routersDo(&s, now), HistorySpan: "24 hours",
 	}
@@ -208,11 +210,7 @@ func (c *Console) explain(v *circuitView) {
 		v.Rules[i].Words = words[v.Rules[i].Name]
 	}
 	if route := schemas.RouteOf(published.Routes, v.Circuit); route != nil {
-		next := route.Next(v.State)
-		if route.Otherwise != "" {
-			next = append(slices.Clone(next), route.Otherwise)
-		}
-		v.Fallback = strings.Join(next, ", then ")
+		v.Fallback = route.Fallback(v.State)
 	}
 }
 
@@ -261,7 +259,11 @@ func (c *Console) past(ctx context.Context, v *circuitView) {
 		}
 	}
 	slices.Reverse(v.History)
-	v.Strip = strip(states, v.State, since, v.Now)
+	v.StripFrom = since
+	if v.Born.After(since) && v.Now.Sub(v.Born) >= time.Second {
+		v.StripFrom = v.Born
+	}
+	v.Strip = strip(states, v.State, v.StripFrom, v.Now)
 }
 
 // newHappening tells of a record that was published at a time, and before which one told of a change. A record of
@@ -281,6 +283,8 @@ func newHappening(s *schemas.State, published, before time.Time) happening {
 		h.What, h.Why = "a probe is out", "by "+s.Leases[0].Holder
 	case s.State == schemas.HalfOpen && s.Probe.Inconclusive > 0:
 		h.What, h.Why = fmt.Sprintf("a probe ended without a verdict, %d in a row", s.Probe.Inconclusive), ""
+	case !s.ChangedAt.Equal(before) && breaker.Recovers(s):
+		h.Why = "the last probe succeeded"
 	case s.Degraded != nil:
 		h.At, h.What = s.Degraded.At, "degraded"
 	}

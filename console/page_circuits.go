@@ -23,6 +23,7 @@ const (
 // circuitsView is the page of all circuits.
 type circuitsView struct {
 	frame
+	overrideForm
 	Counts       []countView
 	Match, State string
 	Rows         []row
@@ -69,6 +70,7 @@ func (c *Console) circuitsPage(w http.ResponseWriter, r *http.Request) {
 	v := circuitsView{
 		frame: c.frame("circuits", "Circuits"), Match: asked.Get("match"), State: asked.Get("state"), Dash: "–",
 	}
+	v.overrideForm = overrideForm{c.config.AdminToken != "", true, v.Match, "Show them"}
 	q := query{match: breaker.Glob(v.Match), worst: true, skip: (page - 1) * rowsShown, limit: rowsShown}
 	if phase, ok := schemas.PhaseOf(v.State); ok {
 		q.states = []schemas.Phase{phase}

@@ -42,23 +42,22 @@ func TestOverrideForm(t *testing.T) {
 	ctx := startBrowser(t)
 	s := newSite(t)
 	s.open(t, ctx, "/circuits/case:route-01:v1", 1280, "light")
-	say := func(name, match, mode string) {
+	say := func(mode string) {
 		t.Helper()
 		form := fmt.Sprintf(`(() => { const f = document.querySelector("form.override");
-			const target = f.querySelector("input[type=hidden]");
-			target.name = %q; target.value = %q;
 			f.mode.value = %q; f.actor.value = "ann"; f.reason.value = "a <b>test</b>";
-			f.token.value = "secret"; f.requestSubmit(); })()`, name, match, mode)
+			f.token.value = "secret"; f.requestSubmit(); })()`, mode)
 		if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](form)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	say("circuit", "case:route-01:v1", "disable")
+	say("disable")
 	s.until("the circuit's page shows it", func() bool {
 		text := s.text(ctx)
 		return strings.Contains(text, "disabled") && strings.Contains(text, "by ann: a <b>test</b>")
 	})
-	say("match", "case:route-0?:v1", "force_closed")
+	s.open(t, ctx, "/?match="+url.QueryEscape("case:route-0?:v1"), 1280, "light")
+	say("force_closed")
 	s.until("the page asks", func() bool { return strings.Contains(s.text(ctx), "force_closed 10 circuits?") })
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](`(() => { const f = document.querySelector("form.override");
 		f.token.value = "secret"; f.requestSubmit(f.sure); })()`)); err != nil {

@@ -62,9 +62,9 @@ func (c *Console) overridePage(w http.ResponseWriter, r *http.Request) {
 		c.trouble(w, http.StatusServiceUnavailable, "One moment", sentence(err.Error()))
 		return
 	}
-	if len(names) == 0 || len(names) > mostOverrides {
+	if len(names) == 0 || len(names) > MostOverrides {
 		c.trouble(w, http.StatusUnprocessableEntity, "Not done",
-			fmt.Sprintf("%s means %d known circuits; want 1 to %d.", match, len(names), mostOverrides))
+			fmt.Sprintf("%s means %d known circuits; want 1 to %d.", match, len(names), MostOverrides))
 		return
 	}
 	if circuit == "" && r.PostForm.Get("sure") != "yes" {

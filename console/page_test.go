@@ -241,6 +241,15 @@ func TestPages(t *testing.T) {
 			})
 		}
 	}
+	t.Run("a window between phone and desk", func(t *testing.T) {
+		for _, width := range []int64{600, 800, 1000} {
+			s.open(t, ctx, "/", width, "light")
+			const narrow = `Math.min(...[...document.querySelectorAll("tbody th")].map((e) => e.clientWidth))`
+			if got, err := chromedp.Run(ctx, chromedp.Evaluate[float64](narrow)); err != nil || got < 180 {
+				t.Errorf("%d pixels wide, a name has %v of them, %v; want 180 or more", width, got, err)
+			}
+		}
+	})
 }
 
 // open opens a page, and wants the browser to say nothing of it.

@@ -1,6 +1,10 @@
 package schemas
 
-import "slices"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // After returns what follows a circuit in the chain: all of it where the circuit does not stand there.
 func (r *Route) After(circuit string) []string {
@@ -35,4 +39,26 @@ func (r *Route) Next(s *State) []string {
 		return rest
 	}
 	return r.Instead(s.Cause.Kind, rest)
+}
+
+// Fallback says where routers go while a circuit of the route's chain refuses: by the cause that it has, or, while it
+// has none, for each cause that makes a difference.
+func (r *Route) Fallback(s *State) string {
+	var words []string
+	if next := r.steps(r.Next(s)); next != "" {
+		words = append(words, next)
+	}
+	if s.Cause == nil {
+		for _, kind := range slices.Sorted(maps.Keys(r.ByCause)) {
+			words = append(words, "after "+kind+" "+r.steps(r.ByCause[kind]))
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+func (r *Route) steps(circuits []string) string {
+	if r.Otherwise != "" {
+		circuits = append(slices.Clone(circuits), r.Otherwise)
+	}
+	return strings.Join(circuits, ", then ")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/console"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -151,8 +152,12 @@ func (r *overrideRequest) circuits(read *stateTopic) ([]string, error) {
 			circuits = append(circuits, name)
 		}
 	}
-	if len(circuits) == 0 {
+	switch n := len(circuits); {
+	case n == 0:
 		return nil, fmt.Errorf("no known circuit matches %q", r.target)
+	case n > console.MostOverrides:
+		return nil, usageErrorf("%q means %d circuits: say it of at most %d at a time", r.target, n,
+			console.MostOverrides)
 	}
 	slices.Sort(circuits)
 	return circuits, nil

@@ -186,14 +186,12 @@ func (d *detail) fallback(s *schemas.State, routes []schemas.Route) {
 	if route == nil {
 		return
 	}
-	steps := slices.Clone(route.Next(s))
-	if route.Otherwise != "" {
-		steps = append(steps, route.Otherwise)
-	}
+	words := route.Fallback(s)
 	if s.Cause != nil && route.ByCause[s.Cause.Kind] != nil {
-		d.add("fallback", "%s (chosen by %s)", strings.Join(steps, ", then "), s.Cause.Kind)
-	} else if len(steps) > 0 {
-		d.add("fallback", "%s", strings.Join(steps, ", then "))
+		words += " (chosen by " + s.Cause.Kind + ")"
+	}
+	if words != "" {
+		d.add("fallback", "%s", words)
 	}
 }
 
