@@ -2,9 +2,8 @@ package breaker
 
 // Verdict is what the rules of a policy said of the counts after one outcome.
 type Verdict struct {
-	Opens  int    // Index of the first opening rule that fired, or -1.
-	Fired  uint64 // A bit for each rule that fired, opening or degrading.
-	Judged bool   // A rule saw the outcome and had the minimum that it waits for.
+	Opens int    // Index of the first opening rule that fired, or -1.
+	Fired uint64 // A bit for each rule that fired, opening or degrading.
 }
 
 // Judge judges each rule that saw the outcome, in order. It notes in the counts which degrading rules fire.
@@ -15,9 +14,7 @@ func (p *Policy) Judge(c *Counts, s Sighting) Verdict {
 		if s.seen&(1<<r.counter) == 0 {
 			continue
 		}
-		k := &p.counters[r.counter]
-		v.Judged = v.Judged || r.MinimumThroughput == 0 || c.live[k.slot].window.Count() >= r.MinimumThroughput
-		fires := r.fires(k, c, s)
+		fires := r.fires(&p.counters[r.counter], c, s)
 		if fires {
 			v.Fired |= 1 << i
 		}
@@ -31,6 +28,20 @@ func (p *Policy) Judge(c *Counts, s Sighting) Verdict {
 		}
 	}
 	return v
+}
+
+// HasEnough tells whether a rule that saw the outcome has the minimum that it waits for.
+func (p *Policy) HasEnough(c *Counts, s Sighting) bool {
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		if s.seen&(1<<r.counter) == 0 {
+			continue
+		}
+		if r.MinimumThroughput == 0 || c.live[p.counters[r.counter].slot].window.Count() >= r.MinimumThroughput {
+			return true
+		}
+	}
+	return false
 }
 
 // fires compares what the rule counted with its threshold, in whole numbers.

@@ -118,7 +118,8 @@ func (s *step) count(t time.Time, kind uint8) {
 		return
 	}
 	verdict := s.policy.Judge(&s.counts, sighting)
-	s.result.Fired, s.result.Judged = verdict.Fired, verdict.Judged
+	s.result.Fired = verdict.Fired
+	s.result.Judged = s.aside && s.policy.HasEnough(&s.counts, sighting)
 	if verdict.Opens >= 0 {
 		cause := s.policies().Cause(s.policy, verdict.Opens, &s.counts, verdict, s.occasion(t, kind))
 		if s.aside {
