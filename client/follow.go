@@ -66,6 +66,7 @@ func (f *follower) run(ctx context.Context) {
 
 // begin asks where the topic ends, again and again until it is told.
 func (f *follower) begin(ctx context.Context) {
+	f.gate.counts.waitFor("no broker has said so far where %s ends", f.topic)
 	f.caughUp, f.ends = false, nil
 	f.next, f.beats = map[int32]int64{}, map[int32][]byte{}
 	for ctx.Err() == nil {
@@ -87,6 +88,8 @@ func (f *follower) begin(ctx context.Context) {
 // findEnds notes what there is to catch up with. It goes by the high watermarks: what is behind them may be hidden by
 // an open transaction for a while, and newer than all that is seen.
 func (f *follower) findEnds(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
 	admin := kadm.NewClient(f.gate.kafka)
 	starts, err := admin.ListStartOffsets(ctx, f.topic)
 	if err == nil {
@@ -170,8 +173,11 @@ func (f *follower) trouble(err error) {
 		level = slog.LevelDebug
 	}
 	f.told, f.wrong = true, time.Now()
-	f.gate.config.Log.Log(context.Background(), level,
-		"the states of the circuits cannot be read; what is known stays", "err", err)
+	then := "what is known stays"
+	if !f.gate.isReady() {
+		then = "the gate waits for them"
+	}
+	f.gate.config.Log.Log(context.Background(), level, "the states of the circuits cannot be read; "+then, "err", err)
 }
 
 // well tells that trouble is over: records come, and there was none for a while.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,15 +86,17 @@ func producing() []kgo.Opt {
 
 // awaitTopic waits until the brokers have the topic of outcomes.
 func awaitTopic(ctx context.Context, kafka *kgo.Client, c Config) error {
-	for told := false; ; told = true {
+	var why error // The first time it was not the context that ended.
+	for {
 		err := findTopic(ctx, kafka, c.Topics.Outcomes)
 		if err == nil || hopeless(err) {
 			return err
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("the reporter has not found its brokers: %w: %w", err, context.Cause(ctx))
+			return fmt.Errorf("the reporter has not found its brokers: %w: %w", cmp.Or(why, err), context.Cause(ctx))
 		}
-		if !told {
+		if why == nil {
+			why = err
 			c.Log.Warn("the reporter waits for its brokers", "err", err)
 		}
 		pause(ctx, askAgain)
@@ -107,7 +110,7 @@ func hopeless(err error) bool {
 }
 
 // askPatience is how long one question may take before the log tells that there is no answer.
-const askPatience = 5 * time.Second
+const askPatience = 10 * time.Second
 
 // findTopic asks the brokers for a topic.
 func findTopic(ctx context.Context, kafka *kgo.Client, name string) error {
