@@ -11,9 +11,11 @@ import (
 // Adopt makes a circuit what a published record says that tells of a change, at the partition's clock. A change leaves
 // a circuit empty, so that is all of it but the ids of its newest outcomes: where the circuit is in memory they stay as
 // they are, else there are none. An audit begins with it in the middle of a log.
-// Its shadow is not empty then: it stays as it is where the record says the same of it, else see Hear.
+// Its shadow is not empty then: where the circuit is in memory, and the record says the same of its shadow, that stays
+// as it is, else see Hear.
 func (p *Partition) Adopt(s *schemas.State) {
-	if p.slot(s.Circuit) == nil {
+	known := p.slot(s.Circuit) != nil
+	if !known {
 		p.create(s.Circuit)
 	}
 	c := p.touch(strings.Clone(s.Circuit))
@@ -21,7 +23,7 @@ func (p *Partition) Adopt(s *schemas.State) {
 	c.breaker = breaker.Published(s)
 	c.counts, c.notCounted = breaker.NewCounts(c.policy), schemas.NotCounted{}
 	c.born, c.sequence, c.inputs, c.last = s.Born, s.Sequence, s.Inputs, p.clock
-	if c.unshown = false; c.shadow != nil && !c.shadow.is(s.Shadow) {
+	if c.unshown = false; c.shadow != nil && !(known && c.shadow.is(s.Shadow)) {
 		c.shadow.told = s.Shadow
 	}
 }

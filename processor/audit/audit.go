@@ -67,6 +67,7 @@ type Audit struct {
 
 	policies *breaker.Policies
 	known    bool      // The policies in force are at hand.
+	timed    bool      // The clock is right: before the range it may have been ahead of all that is handled.
 	clamped  time.Time // Up to when the clock may be off, as a timestamp was clamped.
 	handled  int       // Since the last sweep.
 	circuits map[string]*track
@@ -97,7 +98,7 @@ func New(c Config) *Audit {
 	}
 	a := &Audit{
 		config: c, inputs: NewReplay(c.Site), switches: c.Switches, known: c.Policies != nil,
-		circuits: map[string]*track{}, tally: newTally(c.Site),
+		timed: c.Whole, circuits: map[string]*track{}, tally: newTally(c.Site),
 	}
 	if c.Policies == nil {
 		c.Policies = breaker.Builtin() // Nothing is compared before others are in force.
@@ -184,7 +185,7 @@ func (a *Audit) handle(h *Handled) {
 	t := a.track(h.Circuit)
 	last := a.cut.Trigger == h.Input.Trigger
 	if last {
-		a.begin(h.Circuit, t)
+		a.begin(h.Circuit, t, h.At)
 	}
 	result := a.core.Step(h.At, h.Input)
 	a.note(t, h, &result)
@@ -210,13 +211,27 @@ func (a *Audit) take(made []schemas.State, last bool) {
 	}
 }
 
-// reach compares what came of the inputs up to the cut, and goes on to the next.
+// reach compares what came of the inputs up to the cut, and goes on to the next. What a record made there was made
+// before policies changed there.
 func (a *Audit) reach() {
+	var byRecord, bySwitch []published
+	for _, p := range ofCircuits(append(a.odd, a.group...)) {
+		if p.Trigger.Topic != "" {
+			byRecord = append(byRecord, p)
+		} else {
+			bySwitch = append(bySwitch, p)
+		}
+	}
+	a.compare(byRecord)
 	for len(a.switches) > 0 && a.switches[0].At == a.cut.At {
 		a.reload(a.switches[0])
 		a.switches = a.switches[1:]
 	}
-	a.compare()
+	a.compare(bySwitch)
+	for _, p := range a.group {
+		a.last = p.offset
+	}
+	a.group, a.odd = nil, nil
 	a.core.Commit()
 	a.done = a.cut.At == a.config.End && a.ended && len(a.published) == 0
 	a.cut = nil
@@ -324,11 +339,13 @@ func (a *Audit) reachable(p *published) bool {
 }
 
 // sound tells whether the inputs of published records can be right: they lie behind what was handled, not behind the
-// next record's, and right behind the record that they name.
+// next record's, before the end or behind it, and right behind the record that they name.
 func (a *Audit) sound(group []published, next *published) bool {
-	at, now := group[0].Inputs, a.inputs.At()
-	if !within(now, at) || next != nil && !within(at, next.Inputs) && within(now, next.Inputs) &&
-		a.fits(next.Trigger, next.Inputs) {
+	at, now, end := group[0].Inputs, a.inputs.At(), a.config.End
+	if !within(now, at) || !within(at, end) && !within(end, at) {
+		return false
+	}
+	if next != nil && !within(at, next.Inputs) && within(now, next.Inputs) && a.fits(next.Trigger, next.Inputs) {
 		return false
 	}
 	for _, p := range group {

@@ -9,13 +9,9 @@ import (
 )
 
 // compare compares what was published at a cut with what was made there, circuit by circuit.
-func (a *Audit) compare() {
-	records := append(a.odd, a.group...)
+func (a *Audit) compare(records []published) {
 	for i := range records {
 		p := &records[i]
-		if p.Circuit == "" {
-			continue // It tells how far the inputs were handled, which they are.
-		}
 		t := a.track(p.Circuit)
 		made, any := a.takeMade(p)
 		switch {
@@ -35,10 +31,7 @@ func (a *Audit) compare() {
 	for i := range a.made {
 		a.missing(&a.made[i])
 	}
-	if n := len(a.group); n > 0 {
-		a.last = max(a.last, a.group[n-1].offset)
-	}
-	a.made, a.group, a.odd = a.made[:0], nil, nil
+	a.made = a.made[:0]
 }
 
 // unfollowed begins to follow a circuit where it can.
@@ -148,10 +141,13 @@ func onlyAttempt(fields []Field) bool {
 
 // mayRepeat tells whether records may differ because something that was counted in one of them was told apart or
 // dropped in the other as it had come before: the cause or the degradation counts otherwise, or what the circuit did
-// before shows in the rest.
+// before shows in the rest, or one of them tells of its shadow alone.
 func mayRepeat(published, made *schemas.State, fields []Field) bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name })
+	}
 	return otherCounts(published.Cause, made.Cause) || otherCounts(published.Degraded, made.Degraded) ||
-		slices.ContainsFunc(fields, func(f Field) bool { return f.Name == "sequence" || f.Name == "probe" })
+		has("sequence") || has("probe") || has("state") && has("previous")
 }
 
 // shadowMayRepeat is mayRepeat for records that differ in nothing but what their shadow has counted, which goes on when

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"strings"
+	"time"
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/processor"
@@ -79,11 +80,16 @@ func (a *Audit) note(t *track, h *Handled, result *processor.Result) {
 func (t *track) unsure() bool { return !t.born && t.ids < idsKept }
 
 // begin follows a circuit whose birth was published, where this is the record that made it known. Its shadow has to be
-// as young: one that the circuit had in an earlier life goes on.
-func (a *Audit) begin(circuit string, t *track) {
+// as young: one that the circuit had in an earlier life goes on. Where the clock is not known yet, a birth at another
+// time says that it stood elsewhere.
+func (a *Audit) begin(circuit string, t *track, at time.Time) {
+	if now := a.core.Clock(); now.After(at) {
+		at = now
+	}
 	for i := range a.group {
 		p := &a.group[i]
-		if p.Circuit != circuit || p.Sequence != 1 || p.IsShadow || t.followed || !a.known {
+		if p.Circuit != circuit || p.Sequence != 1 || p.IsShadow || t.followed || !a.known ||
+			!a.timed && !p.Born.Equal(at) {
 			continue
 		}
 		if s := p.Shadow; s != nil && (!s.Since.Equal(p.Born) || s.Epoch > 0 || s.Trips > 0) {
@@ -92,6 +98,7 @@ func (a *Audit) begin(circuit string, t *track) {
 		a.core.Drop(circuit)
 		*t = track{born: true, recovers: true}
 		a.follow(t)
+		a.timed = true
 	}
 }
 
@@ -136,5 +143,6 @@ func (a *Audit) adopt(p *published) bool {
 	t.from = p.Inputs
 	t.recovers = p.Attempt == 0 || breaker.Recovers(&p.State)
 	a.follow(t)
+	a.timed = true
 	return true
 }

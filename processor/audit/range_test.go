@@ -1,0 +1,57 @@
+package audit_test
+
+import (
+	"testing"
+
+	"github.com/fusebox-project/fusebox/processor/audit"
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// TestAuditFromWherePoliciesChange follows a circuit from a change on at whose very inputs other policies came in
+// force: they took its shadow away, and its next record says so.
+func TestAuditFromWherePoliciesChange(t *testing.T) {
+	r := newRig(t, strict+`- {name: sooner, shadows: strict, rules: [{name: row, type: consecutive, threshold: 3}]}`)
+	r.outcomesOf(0, "a", good)
+	from, first := r.at, len(r.published)
+	r.override(5*sec, "a", schemas.Reset)
+	r.reload(6*sec, strict)
+	r.outcomesOf(10*sec, "a", good, bad, bad)
+	want(t, r.audit(r.since(from), first), "2 same, 0 differ; unchanged: 1 of 0 circuits")
+}
+
+// TestAuditFromWhereTheClockIsAhead begins behind a record that lies ahead of what follows: it cannot tell when a
+// circuit was born until the clock is known again.
+func TestAuditFromWhereTheClockIsAhead(t *testing.T) {
+	r := newRig(t, strict)
+	r.outcome(100*sec, "a", good, "")
+	from, first := r.at, len(r.published)
+	r.outcome(50*sec, "b", good, "")
+	r.outcome(101*sec, "c", bad, "")
+	r.outcome(102*sec, "c", bad, "")
+	want(t, r.audit(r.since(from), first), "2 same, 0 differ; unchanged: 1 of 1 circuits")
+}
+
+// TestAuditOfTheLastRecord alters how far the other input was when the last record was made: beyond all that is there.
+func TestAuditOfTheLastRecord(t *testing.T) {
+	r := newRig(t, strict)
+	r.outcomesOf(0, "a", good, bad, bad)
+	last := len(r.published) - 1
+	r.alter(last, func(s *schemas.State) { s.Inputs.Signals += 7 })
+	r.outcomesOf(5*sec, "a", good)
+	report := r.audit(r.whole(), 0)
+	if report.Different != 1 || report.Differences[0].What != audit.Differs ||
+		report.Differences[0].Offset != int64(last) {
+		t.Errorf("the audit finds %+v, want one record that differs, at %d", report.Differences, last)
+	}
+}
+
+// TestAuditFromTheMillisecondOfABirth begins between the birth of a circuit and its trip, both of one millisecond: what
+// its shadow had counted by then is not known.
+func TestAuditFromTheMillisecondOfABirth(t *testing.T) {
+	r := newRig(t, strict+`- {name: later, shadows: strict, rules: [{name: row, type: consecutive, threshold: 3}]}`)
+	r.outcome(0, "a", bad, "")
+	from, first := r.at, len(r.published)
+	r.outcome(0, "a", bad, "")
+	r.outcome(sec, "a", bad, "") // The third for the shadow.
+	want(t, r.audit(r.since(from), first), "0 same, 0 differ; shadow: 2 of 0 circuits; unchanged: 1 of 0 circuits")
+}
