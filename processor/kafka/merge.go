@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -44,6 +45,9 @@ func (p *pair) readToEnd(signal *kgo.Record) bool {
 
 // newest are the newest timestamps of the records of each input that were handled since the last one of the other.
 type newest struct{ outcomes, signals time.Time }
+
+// anyTime is the newest timestamp where it may be any.
+var anyTime = time.UnixMilli(math.MaxInt64)
 
 // noteOrder takes note of a record that comes next. Where by its timestamp it should have come before some of the other
 // input, which were handled before it could be read, that is to be published: nothing else tells an audit so.

@@ -160,11 +160,14 @@ func (p *pair) rollback() {
 	p.begin()
 }
 
-// begin goes on at the last commit. What was handled before it has timestamps up to its clock.
+// begin goes on at the last commit. Which timestamps were handled before it nobody knows any more: the clock does not
+// tell of those that were set aside, forwarded or clamped.
 func (p *pair) begin() {
 	p.outcomes.reset(p.base.Outcomes.Next)
 	p.signals.reset(p.base.Signals.Next)
-	p.newest = newest{p.base.clock(), p.base.clock()}
+	if p.newest = (newest{}); p.inputs() != (schemas.Inputs{}) {
+		p.newest = newest{anyTime, anyTime}
+	}
 	p.end, p.endCovers = 0, 0
 }
 
