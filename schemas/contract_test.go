@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bufbuild/protocompile"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -171,6 +172,25 @@ func TestAsyncAPI(t *testing.T) {
 	}
 	if slices.Sort(files); !slices.Equal(files, slices.Sorted(slices.Values(schemas.Names))) {
 		t.Errorf("it has the records %q, want each of %q once", files, schemas.Names)
+	}
+}
+
+// TestAsyncAPIByItsOwnSchema holds the document to the schema that AsyncAPI publishes.
+func TestAsyncAPIByItsOwnSchema(t *testing.T) {
+	text, err := os.ReadFile("asyncapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document any
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := jsonschema.NewCompiler().Compile("testdata/asyncapi-3.0.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(document); err != nil {
+		t.Errorf("asyncapi.yaml is no AsyncAPI 3.0: %v", err)
 	}
 }
 
