@@ -43,6 +43,7 @@ audited, as no circuit matches or the stretch is empty, it says so, with status 
 	flags.StringVar(&r.since, "since", "24h",
 		"from how `long` ago on, such as 24h or 7d, or a time such as 2026-09-14T12:00:00Z")
 	flags.StringVar(&r.until, "until", "", "up to how `long` ago, or a time; by default now")
+	_ = cmd.RegisterFlagCompletionFunc("until", completeUntil)
 	asJSON := addJSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r.asJSON = *asJSON

@@ -47,6 +47,9 @@ func knownCircuits(ctx context.Context) []string {
 	return slices.Sorted(maps.Keys(read.circuits))
 }
 
+// completeUntil completes what a stretch of time ends at.
+var completeUntil = cobra.FixedCompletions([]string{"now"}, cobra.ShellCompDirectiveNoFileComp)
+
 // stateWords are what --state takes.
 func stateWords() []string {
 	words := []string{"degraded"}

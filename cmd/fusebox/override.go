@@ -50,7 +50,7 @@ takes effect when one does.
     --actor ann --reason "provider incident" --ttl 30m
   fusebox override clear "extraction:*" \
     --actor ann --reason "incident is over" --yes`,
-		Args:              arguments("MODE", "CIRCUIT|GLOB"),
+		Args:              overrideArguments,
 		ValidArgsFunction: completeOverride,
 	}
 	request := overrideRequest{signal: schemas.Signal{Type: schemas.Override}}
@@ -77,13 +77,32 @@ takes effect when one does.
 	return cmd
 }
 
+// overrideArguments checks that a mode and a circuit are there. Where the circuit is missing it says of the mode, too,
+// what is wrong with it.
+func overrideArguments(cmd *cobra.Command, args []string) error {
+	err := arguments("MODE", "CIRCUIT|GLOB")(cmd, args)
+	if err != nil && len(args) > 0 {
+		_, noMode := modeOf(args[0])
+		return errors.Join(noMode, err)
+	}
+	return err
+}
+
+// modeOf reads a mode, with underscores or dashes.
+func modeOf(word string) (schemas.Mode, error) {
+	mode, ok := schemas.ModeOf(strings.ReplaceAll(word, "-", "_"))
+	if !ok {
+		return mode, fmt.Errorf("%q is no mode: want force_open, force_closed, disable, reset or clear", word)
+	}
+	return mode, nil
+}
+
 // parse checks the call, all of it.
 func (r *overrideRequest) parse(args []string, ttl bool) error {
 	var faults []error
-	mode, ok := schemas.ModeOf(strings.ReplaceAll(args[0], "-", "_"))
-	if !ok {
-		faults = append(faults,
-			fmt.Errorf("%q is no mode: want force_open, force_closed, disable, reset or clear", args[0]))
+	mode, err := modeOf(args[0])
+	if err != nil {
+		faults = append(faults, err)
 	}
 	r.signal.Mode, r.target = mode, args[1]
 	if err := schemas.CheckCircuit(r.target); err != nil {
@@ -139,11 +158,12 @@ func (r *overrideRequest) run(cmd *cobra.Command, c config) error {
 	return r.await(ctx, client, cmd, read, sent)
 }
 
-func (r *overrideRequest) isGlob() bool { return strings.ContainsAny(r.target, "*?") }
+// isGlob tells whether a name stands for several circuits.
+func isGlob(name string) bool { return strings.ContainsAny(name, "*?") }
 
 // circuits returns the circuits that the target means, sorted.
 func (r *overrideRequest) circuits(read *stateTopic) ([]string, error) {
-	if !r.isGlob() {
+	if !isGlob(r.target) {
 		return []string{r.target}, nil
 	}
 	var circuits []string
@@ -168,7 +188,7 @@ func (r *overrideRequest) circuits(read *stateTopic) ([]string, error) {
 func (r *overrideRequest) confirm(in io.Reader, out io.Writer, read *stateTopic, circuits []string) error {
 	_, isKnown := read.circuits[r.target]
 	switch {
-	case r.isGlob():
+	case isGlob(r.target):
 		fmt.Fprintf(out, "%s of %q means %s:\n", r.signal.Mode, r.target, count(len(circuits), "circuit", "circuits"))
 		for _, name := range circuits {
 			s := read.circuits[name]

@@ -32,6 +32,7 @@ func addRecordedFlags(cmd *cobra.Command) *recordedFlags {
 	flags.StringVar(&f.since, "since", "",
 		"with --from-topic: from how `long` ago on, such as 24h or 7d, or a time such as 2026-09-14T12:00:00Z")
 	flags.StringVar(&f.until, "until", "", "with --from-topic: up to how `long` ago, or a time; by default now")
+	_ = cmd.RegisterFlagCompletionFunc("until", completeUntil)
 	return &f
 }
 
@@ -39,6 +40,9 @@ func addRecordedFlags(cmd *cobra.Command) *recordedFlags {
 func timeOf(flag, value string, now time.Time) (time.Time, error) {
 	if value == "" {
 		return time.Time{}, nil
+	}
+	if value == "now" {
+		return now, nil
 	}
 	if ago, err := readDuration(value); err == nil && ago >= 0 {
 		return now.Add(-ago), nil

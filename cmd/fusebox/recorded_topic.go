@@ -46,10 +46,7 @@ func (r *recorded) openTopic(ctx context.Context, f *recordedFlags) error {
 			continue
 		}
 		total += end - start
-		p := &partitionOutcomes{recorded: r, end: end, partitionReader: partitionReader{
-			client: client, topic: topic, partition: partition, position: start,
-			most: int32(max(64<<10, min(4<<20, fetchedMost/len(starts)))),
-		}}
+		p := &partitionOutcomes{r, recordsUpTo(client, topic, partition, start, end, len(starts))}
 		r.sources = append(r.sources, &source{place: int(partition), open: func() (sequence, error) { return p, nil }})
 	}
 	r.bar = newRecordBar(r.out, r.what, total)
@@ -113,12 +110,25 @@ func newRecordBar(w io.Writer, what string, total int64) *progressbar.ProgressBa
 		progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
 }
 
-// partitionOutcomes is the sequence of one partition of the outcomes topic.
-type partitionOutcomes struct {
-	*recorded
+// partitionRecords is the records of one partition up to an offset.
+type partitionRecords struct {
 	partitionReader
 	end   int64
 	batch []*kgo.Record
+}
+
+// recordsUpTo returns the records of one of so many partitions, which are read side by side.
+func recordsUpTo(client *kgo.Client, topic string, partition int32, start, end int64, among int) partitionRecords {
+	return partitionRecords{end: end, partitionReader: partitionReader{
+		client: client, topic: topic, partition: partition, position: start,
+		most: int32(max(64<<10, min(4<<20, fetchedMost/among))),
+	}}
+}
+
+// partitionOutcomes is the sequence of one partition of the outcomes topic.
+type partitionOutcomes struct {
+	*recorded
+	partitionRecords
 }
 
 func (p *partitionOutcomes) close() {}
@@ -128,12 +138,8 @@ func (p *partitionOutcomes) next(ctx context.Context, o *schemas.Outcome) error 
 		if err := p.fill(ctx); err != nil {
 			return err
 		}
-		r := p.batch[0]
-		p.batch = p.batch[1:]
+		r := p.take()
 		_ = p.bar.Add(1) // What a bar cannot show is no fault of the run.
-		if r.Offset >= p.end {
-			return io.EOF
-		}
 		if forwarded(r) {
 			continue // It stands where it was first written, too.
 		}
@@ -150,10 +156,7 @@ func (p *partitionOutcomes) next(ctx context.Context, o *schemas.Outcome) error 
 }
 
 // fill makes sure that there is a record, and returns io.EOF where there is none any more.
-func (p *partitionOutcomes) fill(ctx context.Context) error {
-	if len(p.batch) > 0 {
-		return nil
-	}
+func (p *partitionRecords) fill(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchStall)
 	defer cancel()
 	for len(p.batch) == 0 {
@@ -165,7 +168,17 @@ func (p *partitionOutcomes) fill(ctx context.Context) error {
 			return err
 		}
 	}
+	if p.batch[0].Offset >= p.end {
+		return io.EOF
+	}
 	return nil
+}
+
+// take takes the first record away, which has to be there.
+func (p *partitionRecords) take() *kgo.Record {
+	first := p.batch[0]
+	p.batch = p.batch[1:]
+	return first
 }
 
 // forwarded tells whether a record was moved to the partition of its circuit.

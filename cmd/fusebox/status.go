@@ -204,6 +204,9 @@ func (s *stateTopic) printOne(w io.Writer, name string, now time.Time, asJSON bo
 
 // unknown is the error of a circuit that the topic does not hold.
 func (s *stateTopic) unknown(name string) error {
+	if isGlob(name) {
+		return usageErrorf("%q is a glob, and no circuit has that name: write --match %q", name, name)
+	}
 	problem := fmt.Sprintf("%s is not known: no record is kept of it, so it is closed at epoch 0", name)
 	return errors.New(problem + orMeant(s.near(name, 3)))
 }

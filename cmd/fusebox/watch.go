@@ -20,29 +20,48 @@ func newWatchCommand() *cobra.Command {
 		Use:   "watch",
 		Short: "Follow what happens to circuits, one line each, until stopped",
 		Long: `Follow the transitions topic, from now on or with --since from an earlier time on: changes of state,
-overrides, probes, degradations, each with why and when it was so.
+overrides, probes, degradations, each with why and when it was so. It follows until Ctrl-C; with --until it prints
+what has happened up to that time, in the order of time, and ends.
 
 ` + brokersHelp,
 		Example: `  fusebox watch
-  fusebox watch --since 7d --match "submission-extraction:*" --json`,
-		Args: arguments(),
+  fusebox watch --since 7d --match "submission-extraction:*" --json
+  fusebox watch --since 3h --until now`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("watch takes no argument: write --match %q", args[0])
+			}
+			return nil
+		},
 	}
 	since := cmd.Flags().String("since", "",
 		"begin how `long` ago, such as 1h or 7d, or at a time such as 2026-09-14T12:00:00Z; by default now")
+	until := cmd.Flags().String("until", "",
+		"end at how `long` ago, or at a time, or at now; it needs --since, and by default nothing ends it")
+	_ = cmd.RegisterFlagCompletionFunc("until", completeUntil)
 	match := cmd.Flags().String("match", "", "only circuits that match this `glob`")
 	asJSON := addRecordsFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		from, err := timeOf("since", *since, time.Now())
-		if err != nil {
+		now := time.Now()
+		from, to, err := spanOf(*since, *until, now)
+		switch {
+		case err != nil:
 			return err
+		case to.After(now):
+			return usageErrorf("--until %s: that is still to come; leave it out to follow what happens", *until)
+		case !to.IsZero() && from.IsZero():
+			return usageErrorf("--until %s: add --since, as in --since 3h --until now", *until)
 		}
 		c, err := loadToolConfig()
 		if err != nil {
 			return err
 		}
-		c.oneShot = false
 		w := newWatcher(cmd.OutOrStdout(), breaker.Glob(*match), *asJSON)
 		w.errOut = cmd.ErrOrStderr()
+		if !to.IsZero() {
+			return w.past(cmd.Context(), c, from, to)
+		}
+		c.oneShot = false
 		return w.follow(cmd.Context(), c, from)
 	}
 	return cmd
