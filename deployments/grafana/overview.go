@@ -101,7 +101,7 @@ var overviewAnswers = []panel{
 		title: "Outcomes by kind", palette: ofVerdicts, width: 12, kind: stacked, unit: units.CountsPerSecond,
 		about:   "What applications say of their answers. Kinds that no policy declares are unknown.",
 		targets: one("{{kind}}", `sum by (kind) (rate(fusebox_outcomes_total{`+selected+`}[$__rate_interval]))`),
-		alerts:  []string{"FuseboxEvaluatorErrors", "FuseboxNoOutcomes"},
+		alerts:  []string{"FuseboxEvaluatorErrors", "FuseboxNoOutcomes", "FuseboxNotJudged"},
 	},
 	{
 		title: "Acceptance by circuit", width: 12, unit: units.PercentUnit, bounds: true, detail: true,
