@@ -68,12 +68,12 @@ func judge(c *backtest.Circuit) string {
 
 // notes says what a reader should know of a side's policies, where there is anything.
 func (s *backtestSide) notes() (notes []string) {
-	var unmatched, idle, judging int
-	var lenient, off []string
+	var idle, judging int
+	var unmatched, lenient, off []string
 	for _, c := range s.report.Circuits {
 		switch {
 		case c.Policy == "":
-			unmatched++
+			unmatched = append(unmatched, c.Circuit)
 			continue
 		case c.Off:
 			off = append(off, c.Policy)
@@ -87,11 +87,12 @@ func (s *backtestSide) notes() (notes []string) {
 	}
 	circuits := int64(len(s.report.Circuits))
 	switch {
-	case unmatched == len(s.report.Circuits):
-		notes = append(notes, "none of its policies matches anything recorded here: it refuses nothing, whatever comes")
-	case unmatched > 0:
-		notes = append(notes, fmt.Sprintf("none of its policies matches %s, of which it refuses nothing",
-			of(int64(unmatched), circuits)+" circuits"))
+	case len(unmatched) == len(s.report.Circuits):
+		notes = append(notes, "none of its policies matches anything recorded here: it refuses nothing, whatever comes"+
+			s.nearlyMatched(unmatched))
+	case len(unmatched) > 0:
+		notes = append(notes, fmt.Sprintf("none of its policies matches %s circuits, of which it refuses nothing%s",
+			of(int64(len(unmatched)), circuits), s.nearlyMatched(unmatched)))
 	}
 	switch {
 	case idle > 0 && idle == judging:
@@ -107,6 +108,17 @@ func (s *backtestSide) notes() (notes []string) {
 		notes = append(notes, "not enforced: by enforce: false no router obeys "+names+" live")
 	}
 	return notes
+}
+
+// nearlyMatched names the first of some circuits that no policy matches, where a pattern nearly does.
+func (s *backtestSide) nearlyMatched(circuits []string) string {
+	const most = 100 // It takes long to try more.
+	for _, circuit := range circuits[:min(len(circuits), most)] {
+		if n := nearestPattern(circuit, s.policies); n != nil {
+			return fmt.Sprintf("; the pattern %s of policy %s nearly matches %s", n.Pattern, n.Policy, circuit)
+		}
+	}
+	return ""
 }
 
 // tooFew says why no rule judged a circuit.

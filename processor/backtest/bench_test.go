@@ -66,7 +66,7 @@ func (forgetful) Put(int, []byte) error { return nil }
 // TestRowsAreSmall wants circuits that never opened to take little memory once they are put away: there may be a
 // million of them.
 func TestRowsAreSmall(t *testing.T) {
-	const circuits, most = 20_000, 400 // Bytes of each, with its name.
+	const circuits, most = 20_000, 320 // Bytes of each, with its name.
 	run := backtest.New(breaker.Builtin(), backtest.Options{Resident: 1, Store: forgetful{}})
 	before := liveBytes()
 	for i := range circuits {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Globs returns the patterns that would match a mistyped name after few edits, the nearest first. In them * is any run
-// of characters and ? any one.
+// Globs returns the patterns that do not match a mistyped name and would after few edits, one for each four of their
+// letters, the nearest first. In them * is any run of characters and ? any one.
 func Globs(mistyped string, patterns []string) []string {
 	type candidate struct {
 		pattern string
@@ -16,7 +16,7 @@ func Globs(mistyped string, patterns []string) []string {
 	var found []candidate
 	for _, pattern := range patterns {
 		letters := len(pattern) - strings.Count(pattern, "*") - strings.Count(pattern, "?")
-		if edits := edits([]rune(pattern), []rune(mistyped)); edits <= max(2, letters/4) && edits < letters {
+		if edits := edits([]rune(pattern), []rune(mistyped)); edits > 0 && 4*edits <= letters {
 			found = append(found, candidate{pattern, edits})
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestGlobs(t *testing.T) {
-	patterns := []string{"submission-extraction:*", "chat:gpt-?:*", "*:tenant-9", "*"}
+	patterns := []string{"submission-extraction:*", "chat:gpt-?:*", "*:tenant-9", "a:*", "*"}
 	for _, tt := range []struct {
 		name string
 		want []string
@@ -21,6 +21,7 @@ func TestGlobs(t *testing.T) {
 		{"a:b:c:tennant-9", []string{"*:tenant-9"}},
 		{"chta:gpt-4:v1", []string{"chat:gpt-?:*"}},
 		{"billing:gpt:v1", nil},
+		{"b:gpt:v1", nil}, // Another short name is no misspelt one.
 		{"c", nil},
 	} {
 		if got := near.Globs(tt.name, patterns); !slices.Equal(got, tt.want) {
