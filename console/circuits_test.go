@@ -188,3 +188,41 @@ func TestOtherInstance(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusedPolicies: that the file on disk is not what is in force is told wherever one looks for the policies.
+func TestRefusedPolicies(t *testing.T) {
+	var loop *kafka.Loop
+	inWorld(t, func(c *console.Config) { loop = c.Loop }, func(w *world) {
+		const fault = "policies.yaml:8:51: want a number"
+		paths := []string{"/policies", "/processors", "/v1/policies", "/v1/processors"}
+		w.until("policies are published", func() bool { return w.get("/v1/policies").status == 200 })
+		tells := func(want bool) {
+			t.Helper()
+			for _, path := range paths {
+				if a := w.get(path); a.status != 200 || strings.Contains(a.body, fault) != want {
+					t.Errorf("GET %s = %d %s, want the fault in it: %v", path, a.status, a.body, want)
+				}
+			}
+		}
+		tells(false)
+		loop.ReloadFailed(fault)
+		tells(true)
+		a := w.get("/v1/policies")
+		if err := w.description().check(t, a.body, "paths", "/v1/policies", "get", "responses", "200", "content",
+			"application/json", "schema"); err != nil {
+			t.Error(err)
+		}
+		if at, ok := a.at(t, "refused.at").(string); !ok || a.at(t, "refused.faults.0") != fault {
+			t.Errorf("refused at %q: %s", at, a.body)
+		}
+		if !w.get("/v1/processors").at(t, "ready").(bool) {
+			t.Error("a file that was refused makes an instance not ready")
+		}
+		policies, err := breaker.Read("p.yaml", []byte(policyText))
+		if err != nil {
+			t.Fatal(err)
+		}
+		loop.Reload(policies)
+		tells(false)
+	})
+}

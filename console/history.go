@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
@@ -90,17 +89,3 @@ func (c *Console) home(ctx context.Context, circuit string) int32 {
 	hash := kgo.StickyKeyPartitioner(nil).ForTopic("")
 	return int32(hash.Partition(&kgo.Record{Key: []byte(circuit)}, len(ends)))
 }
-
-// policiesInput has nothing to say.
-type policiesInput struct{}
-
-type policiesOutput struct{ Body policiesJSON }
-
-// policiesJSON are the policies in force, as the wire has them.
-type policiesJSON json.RawMessage
-
-// Schema returns the wire's own.
-func (policiesJSON) Schema(huma.Registry) *huma.Schema { return refTo("PoliciesInForce") }
-
-// MarshalJSON returns the record.
-func (p policiesJSON) MarshalJSON() ([]byte, error) { return p, nil }

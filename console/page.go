@@ -13,6 +13,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/fusebox-project/fusebox/processor/kafka"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -133,10 +134,14 @@ type policiesView struct {
 	frame
 	PolicyVersion, By, Text, Empty string
 	Since                          time.Time
+	Refused                        *kafka.RefusedFile
 }
 
 func (c *Console) policiesPage(w http.ResponseWriter, _ *http.Request) {
-	v := policiesView{frame: c.frame("policies", "Policies"), Empty: "No processor has published policies yet."}
+	v := policiesView{
+		frame: c.frame("policies", "Policies"), Empty: "No processor has published policies yet.",
+		Refused: c.config.Loop.Ready().Refused,
+	}
 	if p := c.view.inForce(); p != nil {
 		v.PolicyVersion, v.By, v.Since = p.Version, p.Instance, p.Since
 		v.Text = cmp.Or(p.Text, "# no file: the built-in policy")

@@ -2,7 +2,9 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -27,6 +29,7 @@ type processors struct {
 	Ready         bool                    `json:"ready"`
 	Missing       []string                `json:"missing,omitempty" doc:"What keeps this instance from being ready."`
 	Degraded      []string                `json:"degraded,omitempty"`
+	Refused       *kafka.RefusedFile      `json:"refused,omitempty" doc:"The policy file, where it is wrong."`
 	Own           []kafka.PartitionReport `json:"own" doc:"The partitions of this instance."`
 	Partitions    []partition             `json:"partitions" doc:"All partitions that were heard of."`
 	PolicyVersion string                  `json:"policy_version,omitempty" doc:"Last put in force, in partition 0."`
@@ -52,7 +55,7 @@ func (c *Console) registerProcessors(api huma.API) {
 		if p == nil {
 			return nil, huma.Error404NotFound("no processor has published policies yet")
 		}
-		return &policiesOutput{schemas.AppendPolicies(nil, p)}, nil
+		return &policiesOutput{newPoliciesBody(p, c.config.Loop.Ready().Refused)}, nil
 	})
 }
 
@@ -60,7 +63,8 @@ func (c *Console) processors(now time.Time) processors {
 	report := c.config.Loop.Ready()
 	all := processors{
 		Instance: c.config.Instance, Version: c.config.Version, Ready: report.Ready, Missing: report.Missing,
-		Degraded: report.Degraded, Own: append([]kafka.PartitionReport{}, report.Partitions...),
+		Degraded: report.Degraded, Refused: report.Refused,
+		Own:        append([]kafka.PartitionReport{}, report.Partitions...),
 		Partitions: []partition{},
 	}
 	for _, h := range c.view.beats() {
@@ -72,4 +76,38 @@ func (c *Console) processors(now time.Time) processors {
 		all.PolicyVersion = p.Version
 	}
 	return all
+}
+
+// policiesInput has nothing to say.
+type policiesInput struct{}
+
+type policiesOutput struct{ Body policiesBody }
+
+// policiesBody is the record of the policies in force, as JSON, with why the file is not where it is not.
+type policiesBody []byte
+
+func newPoliciesBody(p *schemas.PoliciesInForce, refused *kafka.RefusedFile) policiesBody {
+	body := schemas.AppendPolicies(nil, p)
+	if refused == nil {
+		return body
+	}
+	text, err := json.Marshal(refused)
+	if err != nil {
+		panic("console: why policies were refused as JSON: " + err.Error())
+	}
+	body = append(body[:len(body)-1], `,"refused":`...)
+	return append(append(body, text...), '}')
+}
+
+// MarshalJSON returns the body.
+func (p policiesBody) MarshalJSON() ([]byte, error) { return p, nil }
+
+// Schema returns the wire's own, with what this instance adds.
+func (policiesBody) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{AllOf: []*huma.Schema{refTo("PoliciesInForce"), {
+		Type: huma.TypeObject,
+		Properties: map[string]*huma.Schema{
+			"refused": huma.SchemaFromType(r, reflect.TypeFor[kafka.RefusedFile]()),
+		},
+	}}}
 }

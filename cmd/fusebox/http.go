@@ -19,6 +19,7 @@ import (
 type check struct {
 	name    string
 	missing string // What is not so yet; empty where all is well.
+	note    string // What is not well either, and keeps nothing from being ready.
 }
 
 // newHandler serves /livez, /readyz and /metrics, and all else by the console. Live means that this handler answers: it
@@ -50,6 +51,8 @@ func readiness(checks []check, verbose bool) (int, string) {
 		if c.missing != "" {
 			mark, state = "-", c.missing
 			status, word = http.StatusServiceUnavailable, "not ready\n"
+		} else if c.note != "" {
+			mark, state = "!", c.note
 		}
 		fmt.Fprintf(&lines, "[%s] %s: %s\n", mark, c.name, state)
 	}

@@ -23,11 +23,12 @@ func TestHandler(t *testing.T) {
 		status             int
 		want               string
 	}{
-		{"live while nothing is ready", "GET", "/livez", []check{{"kafka", "no answer"}}, 200, "ok\n"},
-		{"ready", "GET", "/readyz", []check{{"kafka", ""}}, 200, "ready\n"},
-		{"not ready", "GET", "/readyz", []check{{"kafka", ""}, {"partition 3", "restoring"}}, 503, "not ready\n"},
-		{"verbose", "GET", "/readyz?verbose", []check{{"kafka", ""}, {"partition 3", "restoring, 12 to go"}}, 503,
-			"[+] kafka: ok\n[-] partition 3: restoring, 12 to go\nnot ready\n"},
+		{"live while nothing is ready", "GET", "/livez", []check{{name: "kafka", missing: "no answer"}}, 200, "ok\n"},
+		{"ready", "GET", "/readyz", []check{{name: "kafka"}}, 200, "ready\n"},
+		{"not ready", "GET", "/readyz", []check{{name: "kafka"}, {"x", "restoring", ""}}, 503, "not ready\n"},
+		{"verbose", "GET", "/readyz?verbose", []check{{name: "kafka"}, {"x", "restoring, 12 to go", ""}}, 503,
+			"[+] kafka: ok\n[-] x: restoring, 12 to go\nnot ready\n"},
+		{"a note", "GET", "/readyz?verbose", []check{{"policies", "", "old"}}, 200, "[!] policies: old\nready\n"},
 		{"all else is the console's", "GET", "/v1/circuits", nil, 404, "404 page not found\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -50,9 +51,13 @@ func TestLoopChecks(t *testing.T) {
 		},
 		Missing:  []string{"partition 1 is running: stuck"},
 		Degraded: []string{"the store cannot write"},
+		Refused:  &kafka.RefusedFile{At: time.Unix(0, 0).UTC(), Faults: []string{"p.yaml:8:51: not so", "and 2 more"}},
 	})
 	want := []check{
-		{"processor", "partition 1 is running: stuck"}, {"store", "the store cannot write"}, {"partition 0", ""},
+		{"processor", "partition 1 is running: stuck", ""}, {"store", "the store cannot write", ""},
+		{name: "partition 0"},
+		{name: "policies", note: "the policy file on disk was refused at 1970-01-01T00:00:00Z, " +
+			"what was in force stays so: p.yaml:8:51: not so; and 2 more"},
 	}
 	if !slices.Equal(checks, want) {
 		t.Errorf("loopChecks = %v, want %v", checks, want)

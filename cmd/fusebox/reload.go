@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"time"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/processor/kafka"
 )
 
@@ -95,12 +97,13 @@ func (r *reloader) read() bool {
 // refuse says why the policies in force stay so.
 func (r *reloader) refuse(err error) {
 	r.failed = true
-	r.loop.ReloadFailed()
 	faults, wrong := asFaults(err)
 	if !wrong {
+		r.loop.ReloadFailed(err.Error())
 		r.log.Error("policy file not put in force, the last good one stays so", "err", err, "version", r.version)
 		return
 	}
+	r.loop.ReloadFailed(shown(faults)...)
 	for _, f := range faults[:min(len(faults), faultsShown)] {
 		r.log.Error("policy file not put in force, the last good one stays so", "fault", f.String(),
 			"version", r.version)
@@ -108,4 +111,16 @@ func (r *reloader) refuse(err error) {
 	if more := len(faults) - faultsShown; more > 0 {
 		r.log.Error("policy file has more faults: `fusebox policy check` shows all", "more", more, "file", r.file)
 	}
+}
+
+// shown returns the faults that are shown, in words.
+func shown(faults breaker.Faults) []string {
+	var told []string
+	for _, f := range faults[:min(len(faults), faultsShown)] {
+		told = append(told, f.String())
+	}
+	if more := len(faults) - faultsShown; more > 0 {
+		told = append(told, fmt.Sprintf("and %d more: `fusebox policy check` shows all", more))
+	}
+	return told
 }

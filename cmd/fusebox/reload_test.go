@@ -61,6 +61,7 @@ type reloading struct {
 	asked    chan os.Signal
 	log      text
 	registry *prometheus.Registry
+	loop     *kafka.Loop
 }
 
 // startReloading writes policies with a threshold, reads them, and follows the file until the test ends.
@@ -80,6 +81,7 @@ func startReloading(t *testing.T, threshold string) *reloading {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.loop = loop
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -139,6 +141,15 @@ func (r *reloading) expect(t *testing.T, ok, failed, successful float64, inForce
 	}
 }
 
+// refused compares why the file is not in force.
+func (r *reloading) refused(t *testing.T, want string) {
+	t.Helper()
+	got := r.loop.Ready().Refused
+	if want == "" && got != nil || want != "" && (got == nil || !strings.Contains(got.String(), want)) {
+		t.Errorf("refused = %v, want %q", got, want)
+	}
+}
+
 // TestReload changes a policy file in every way in which people and Kubernetes do it.
 func TestReload(t *testing.T) {
 	const done, refused = "policies read again and put in force", "policy file not put in force"
@@ -147,20 +158,24 @@ func TestReload(t *testing.T) {
 	r.link(t, "..2", "..data")
 	r.log.await(t, done, versionOf(t, "0.6"))
 	r.expect(t, 1, 0, 1, versionOf(t, "0.6"))
+	r.refused(t, "")
 
 	r.write(t, "..2/policies.yaml", "abc")
 	r.log.await(t, refused, "policies.yaml:5:45: ")
 	r.expect(t, 1, 1, 0, versionOf(t, "0.6"))
+	r.refused(t, "policies.yaml:5:45: ")
 
 	r.write(t, "..2/policies.yaml", "0.7")
 	r.log.await(t, done, versionOf(t, "0.7"))
 	r.expect(t, 2, 1, 1, versionOf(t, "0.7"))
+	r.refused(t, "")
 
 	if err := os.Remove(filepath.Join(r.dir, "policies.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	r.log.await(t, refused, "no such file")
 	r.expect(t, 2, 2, 0, versionOf(t, "0.7"))
+	r.refused(t, "no such file")
 
 	r.write(t, "policies.yaml", "0.7")
 	r.log.await(t, done, versionOf(t, "0.7"))

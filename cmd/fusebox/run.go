@@ -248,7 +248,7 @@ func (p *process) checks(ctx context.Context) []check {
 	}
 	checks := []check{kafkaCheck}
 	if ctx.Err() != nil {
-		checks = append(checks, check{"process", "shutting down"})
+		checks = append(checks, check{name: "process", missing: "shutting down"})
 	}
 	return append(checks, loopChecks(p.loop.Ready())...)
 }
@@ -256,15 +256,18 @@ func (p *process) checks(ctx context.Context) []check {
 // loopChecks returns what the processor says of itself. A partition that is not well is among what is missing.
 func loopChecks(report kafka.Report) (checks []check) {
 	for _, m := range report.Missing {
-		checks = append(checks, check{"processor", m})
+		checks = append(checks, check{name: "processor", missing: m})
 	}
 	for _, d := range report.Degraded {
-		checks = append(checks, check{"store", d})
+		checks = append(checks, check{name: "store", missing: d})
 	}
 	for _, partition := range report.Partitions {
 		if partition.Phase == "running" && partition.Problem == "" {
 			checks = append(checks, check{name: "partition " + strconv.Itoa(int(partition.Partition))})
 		}
+	}
+	if report.Refused != nil {
+		checks = append(checks, check{name: "policies", note: report.Refused.String()})
 	}
 	return checks
 }

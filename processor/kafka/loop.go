@@ -29,6 +29,7 @@ type Loop struct {
 	skew    time.Duration            // See now.
 
 	policies atomic.Pointer[inForce]
+	refused  atomic.Pointer[RefusedFile] // Nil where the newest policies that were to be put in force are.
 	readings readings
 	memory   memory
 	known    atomic.Int64 // Circuits, of all partitions of this process.

@@ -168,7 +168,7 @@ func TestReload(t *testing.T) {
 			return [3]float64{value(t, m.reloaded), value(t, m.reloads.WithLabelValues("ok")),
 				value(t, m.reloads.WithLabelValues("failed"))}
 		}
-		if r.ReloadFailed(); reloaded() != [3]float64{0, 0, 1} {
+		if r.ReloadFailed("p.yaml:8:51: not so"); reloaded() != [3]float64{0, 0, 1} {
 			t.Errorf("after a reload that failed: %v, want 0 and one that failed", reloaded())
 		}
 		if r.Reload(lax); reloaded() != [3]float64{1, 1, 1} {

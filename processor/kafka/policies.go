@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type inForce struct {
 // any time; the policies must have been read whole and without a fault.
 func (l *Loop) Reload(policies *breaker.Policies) {
 	old := l.policies.Swap(&inForce{policies, l.now().UTC().Truncate(time.Millisecond)})
+	l.refused.Store(nil)
 	l.metrics.reloads.WithLabelValues("ok").Inc()
 	l.metrics.reloaded.Set(1)
 	l.metrics.policyInfo.DeleteLabelValues(old.Version)
@@ -35,8 +37,21 @@ func (l *Loop) Reload(policies *breaker.Policies) {
 	}
 }
 
-// ReloadFailed notes that policies were to be put in force and could not be. Those in force stay so.
-func (l *Loop) ReloadFailed() {
+// RefusedFile tells of policies that were to be put in force and could not be.
+type RefusedFile struct {
+	At     time.Time `json:"at" doc:"When the file was refused; what was in force stays so."`
+	Faults []string  `json:"faults" doc:"What is wrong, and where: file:line:column."`
+}
+
+// String says it in one line.
+func (r *RefusedFile) String() string {
+	return "the policy file on disk was refused at " + r.At.Format(time.RFC3339) + ", what was in force stays so: " +
+		strings.Join(r.Faults, "; ")
+}
+
+// ReloadFailed notes that policies were to be put in force and could not be, and why. Those in force stay so.
+func (l *Loop) ReloadFailed(faults ...string) {
+	l.refused.Store(&RefusedFile{l.now().UTC().Truncate(time.Millisecond), faults})
 	l.metrics.reloads.WithLabelValues("failed").Inc()
 	l.metrics.reloaded.Set(0)
 }

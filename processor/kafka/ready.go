@@ -14,6 +14,7 @@ type Report struct {
 	Partitions []PartitionReport `json:"partitions"`
 	Missing    []string          `json:"missing,omitempty"`  // What keeps it from being ready, in words.
 	Degraded   []string          `json:"degraded,omitempty"` // What is wrong with the store.
+	Refused    *RefusedFile      `json:"refused,omitempty"`  // Of policies; it is ready all the same.
 }
 
 // PartitionReport tells how far one partition is.
@@ -153,7 +154,7 @@ func (l *Loop) Ready() Report {
 	s := l.status
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := Report{Joined: len(s.joined) == l.config.Workers}
+	r := Report{Joined: len(s.joined) == l.config.Workers, Refused: l.refused.Load()}
 	if !r.Joined {
 		r.Missing = append(r.Missing,
 			fmt.Sprintf("%d of %d workers have joined the group", len(s.joined), l.config.Workers))
