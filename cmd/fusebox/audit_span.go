@@ -133,7 +133,8 @@ func (a *auditor) noteHandled(o kadm.OffsetResponse) {
 type auditSpan struct {
 	audit.Config
 	partition int32
-	from, to  int64 // What was published.
+	from, to  int64          // What was published.
+	last      schemas.Inputs // Of the last record of a circuit or its shadow there.
 }
 
 // records returns how many records are to be read.
@@ -212,18 +213,29 @@ func (a *auditor) see(s *auditSpan, r *kgo.Record, first **schemas.State) (beyon
 		if sw, ok := a.switchOf(r); ok {
 			s.Switches = append(s.Switches, sw)
 		}
-	case kind == schemas.StateRecord:
+	case kind == schemas.StateRecord || kind == schemas.ShadowRecord:
 		state, err := schemas.DecodeState(r.Value)
 		if err != nil {
 			return false
 		}
-		if r.Offset >= s.to {
-			s.End = before(&state, s.End)
-			return true
+		if *first != nil && state.Inputs == s.last {
+			s.to = max(s.to, r.Offset+1) // The range ends with all that one record of the inputs made.
 		}
-		if *first == nil {
-			*first = &state
+		return s.seeState(r, &state, first)
+	}
+	return false
+}
+
+func (s *auditSpan) seeState(r *kgo.Record, state *schemas.State, first **schemas.State) (beyond bool) {
+	switch {
+	case r.Offset < s.to:
+		s.last = state.Inputs
+		if *first == nil && !state.IsShadow {
+			*first = state
 		}
+	case !state.IsShadow:
+		s.End = before(state, s.End)
+		return true
 	}
 	return false
 }
