@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"slices"
@@ -19,6 +20,7 @@ func TestDemo(t *testing.T) {
 	_, missing := exec.LookPath("prometheus")
 	need(t, "prometheus", missing)
 	demo := startDemo(t)
+	reportUnjudged(t, demo)
 	server := startPrometheus(t, demo)
 	ruled, recorded := rules(t)
 	asked := expressions()
@@ -49,6 +51,20 @@ func TestDemo(t *testing.T) {
 	checkTable(t, served)
 	checkPage(t, served)
 	server.checkHealth(t)
+}
+
+// reportUnjudged sends an outcome of a circuit that the demo's policy does not match.
+func reportUnjudged(t *testing.T, demo string) {
+	t.Helper()
+	answer, err := http.Post("http://"+demo+"/v1/outcomes", "application/json",
+		strings.NewReader(`{"circuit":"claim:gpt:v5","kind":"accepted"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusAccepted {
+		t.Fatalf("POST /v1/outcomes = %s", answer.Status)
+	}
 }
 
 // quiet are ends of the places of expressions that stay 0 while all is well. All others have to say something.
