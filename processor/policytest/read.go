@@ -12,11 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// ErrPolicy is the error of Read for what is a policy file and no tests.
-var ErrPolicy = errors.New("is a policy file, not a file of policy tests")
-
 // Read reads the text of a file of policy tests. It asks open for policy files by their path relative to this file. An
-// error is ErrPolicy, or breaker.Faults: all that is wrong, by position.
+// error is breaker.Faults: all that is wrong, by position.
 func Read(file string, text []byte, open func(path string) ([]byte, error)) (*File, error) {
 	r := &reader{file: file, open: open, lines: strings.Split(string(text), "\n")}
 	f := &File{Name: file}
@@ -32,7 +29,9 @@ func Read(file string, text []byte, open func(path string) ([]byte, error)) (*Fi
 			break
 		}
 		if len(doc.Content) == 1 && isPolicyFile(doc.Content[0]) {
-			return nil, ErrPolicy
+			r.fault(doc.Content[0], "this is a policy file, and no file of policy tests; to check it: "+
+				"fusebox policy check %s", file)
+			continue
 		}
 		if len(doc.Content) == 1 && !isNull(doc.Content[0]) {
 			f.Tests = append(f.Tests, r.document(doc.Content[0])...)
