@@ -28,6 +28,7 @@ func (c *Console) routes() http.Handler {
 	config.DocsPath, config.SchemasPath, config.OpenAPIPath = "", "", ""
 	config.CreateHooks = nil
 	config.RejectUnknownQueryParameters = true
+	config.Transformers = []huma.Transformer{suggester(config.Components.Schemas.SchemaFromRef)}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		apiScheme:   {Type: "http", Scheme: "bearer", Description: "FUSEBOX_API_TOKEN"},
 		adminScheme: {Type: "http", Scheme: "bearer", Description: "FUSEBOX_ADMIN_TOKEN"},
@@ -50,29 +51,8 @@ func (c *Console) routes() http.Handler {
 	})
 	c.registerPages(mux)
 	c.registerProfiles(mux)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { unserved(mux, w, r) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { c.unserved(mux, w, r) })
 	return c.metrics.measured(c.guard(mux))
-}
-
-// unserved answers a request that no other handler takes: 405 where there is one for another method, else 404.
-func unserved(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
-	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
-		other := &http.Request{Method: method, Host: r.Host, URL: r.URL}
-		if _, pattern := mux.Handler(other); pattern != "" && pattern != "/" {
-			allowed = append(allowed, method)
-		}
-	}
-	if len(allowed) == 0 {
-		problem(w, http.StatusNotFound, r.URL.Path+" is not served; /openapi.json describes what is")
-		return
-	}
-	w.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
-	if r.Method == http.MethodOptions {
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	problem(w, http.StatusMethodNotAllowed, r.Method+" is not served here; Allow says what is")
 }
 
 // guard is in front of everything: it bounds bodies, and keeps web pages of others from speaking for whoever looks at
@@ -116,6 +96,9 @@ func (c *Console) authorize(api huma.API, ctx huma.Context, next func(huma.Conte
 		if status == http.StatusOK {
 			continue
 		}
+		if status == http.StatusNotFound && strings.HasPrefix(ctx.Operation().OperationID, "override-") {
+			why += overrideNeedsNone
+		}
 		if status == http.StatusUnauthorized {
 			ctx.SetHeader("WWW-Authenticate", challenge)
 		}
@@ -137,10 +120,13 @@ func (c *Console) maySpeak(authorization string) (int, string) {
 	return checkToken(authorization, c.config.APIToken, "FUSEBOX_API_TOKEN")
 }
 
+// overrideNeedsNone is what is said beside, of an override.
+const overrideNeedsNone = "; `fusebox override` needs none"
+
 // mayOperate tells whether a request may do what operators do, as a status and why not.
 func (c *Console) mayOperate(authorization string) (int, string) {
 	if c.config.AdminToken == "" {
-		return http.StatusNotFound, "not served without FUSEBOX_ADMIN_TOKEN; `fusebox override` needs none"
+		return http.StatusNotFound, "not served without FUSEBOX_ADMIN_TOKEN"
 	}
 	return checkToken(authorization, c.config.AdminToken, "FUSEBOX_ADMIN_TOKEN")
 }

@@ -183,8 +183,9 @@ type point struct {
 }
 
 func newLive(instance string, partition int32, found *processor.Look) live {
+	at := found.At.UTC().Truncate(time.Millisecond)
 	l := live{
-		Owned: true, Partition: partition, Instance: instance, At: &found.At, PolicyVersion: found.PolicyVersion,
+		Owned: true, Partition: partition, Instance: instance, At: &at, PolicyVersion: found.PolicyVersion,
 		Last: found.Last,
 	}
 	if found.Window > 0 {
@@ -207,7 +208,7 @@ func newLive(instance string, partition int32, found *processor.Look) live {
 		l.Rules = append(l.Rules, rule)
 	}
 	for _, p := range found.Points {
-		l.Points = append(l.Points, point{p.At, p.Kind, p.Role.String(), p.Count})
+		l.Points = append(l.Points, point{p.At.UTC().Truncate(time.Millisecond), p.Kind, p.Role.String(), p.Count})
 	}
 	return l
 }

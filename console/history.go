@@ -45,7 +45,8 @@ func (c *Console) listTransitions(ctx context.Context, in *historyInput) (*histo
 	if err != nil {
 		return nil, unreached(err)
 	}
-	out := &historyOutput{Body: history{Transitions: []stateJSON{}, Since: in.Since.UTC(), Complete: complete}}
+	since := in.Since.UTC().Truncate(time.Millisecond)
+	out := &historyOutput{Body: history{Transitions: []stateJSON{}, Since: since, Complete: complete}}
 	for _, e := range slices.Backward(found) {
 		out.Body.Transitions = append(out.Body.Transitions, e.text)
 	}

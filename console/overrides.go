@@ -2,10 +2,12 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -30,7 +32,18 @@ type Word struct {
 // overrideInput speaks of one circuit.
 type overrideInput struct {
 	Name string `path:"name" maxLength:"800" doc:"The circuit's name."`
-	Body Word
+	Body struct {
+		Word
+		DryRun bool `json:"dry_run,omitempty" doc:"Only say whether the circuit is known, and what it is now."`
+	}
+}
+
+// Resolve says what is wrong with the name, beside all else that is.
+func (in *overrideInput) Resolve(huma.Context) []error {
+	if err := schemas.CheckCircuit(in.Name); err != nil {
+		return []error{&huma.ErrorDetail{Message: err.Error(), Location: "path.name", Value: in.Name}}
+	}
+	return nil
 }
 
 // overridesInput speaks of many.
@@ -46,6 +59,8 @@ type overridesInput struct {
 type said struct {
 	Meant    []string    `json:"meant" doc:"The circuits that are meant."`
 	Circuits []stateJSON `json:"circuits" doc:"Those of them that a processor has answered for, as they are now."`
+	Known    bool        `json:"known" doc:"False where nobody had heard of the circuit: the word makes it."`
+	Near     []string    `json:"near,omitempty" doc:"Known circuits that may have been meant instead."`
 }
 
 type saidOutput struct {
@@ -68,14 +83,52 @@ func (c *Console) registerOverrides(api huma.API) {
 		OperationID: "override-circuit", Method: http.MethodPost, Path: "/v1/circuits/{name}/override",
 		Summary: "An operator's word on a circuit", Description: doc, Security: admin, Errors: faults,
 		Responses: maps.Clone(unanswered),
-	}, func(ctx context.Context, in *overrideInput) (*saidOutput, error) {
-		return c.say(ctx, []string{in.Name}, in.Body)
-	})
+	}, c.overrideOne)
 	register(api, huma.Operation{
 		OperationID: "override-circuits", Method: http.MethodPost, Path: "/v1/overrides",
 		Summary: "An operator's word on all circuits that a glob means", Description: doc, Security: admin,
 		Errors: faults, Responses: maps.Clone(unanswered),
 	}, c.overrideMany)
+}
+
+func (c *Console) overrideOne(ctx context.Context, in *overrideInput) (*saidOutput, error) {
+	_, known, err := c.view.state(in.Name, time.Now())
+	switch {
+	case err != nil && in.Body.DryRun:
+		return nil, behind(err)
+	case err != nil: // An operator may be in a hurry.
+		return c.say(ctx, []string{in.Name}, in.Body.Word)
+	case known && in.Body.DryRun:
+		return answer([]string{in.Name}, c.shown([]string{in.Name})), nil
+	case known:
+		return c.say(ctx, []string{in.Name}, in.Body.Word)
+	}
+	nearby := c.view.near(in.Name)
+	if in.Body.Mode == schemas.Clear.String() {
+		return nil, huma.Error404NotFound("circuit " + in.Name + " is not known: there is nothing to clear" +
+			orMeant(nearby))
+	}
+	out := answer([]string{in.Name}, []stateJSON{})
+	if !in.Body.DryRun {
+		out, err = c.say(ctx, []string{in.Name}, in.Body.Word)
+	}
+	if err == nil {
+		out.Body.Known, out.Body.Near = false, nearby
+	}
+	return out, err
+}
+
+// answer is what is answered where all that is meant is known.
+func answer(meant []string, circuits []stateJSON) *saidOutput {
+	return &saidOutput{http.StatusOK, said{Meant: meant, Circuits: circuits, Known: true}}
+}
+
+// orMeant names circuits that may have been meant, as the end of a sentence: "" where there is none.
+func orMeant(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(names, " or ") + "?"
 }
 
 func (c *Console) overrideMany(ctx context.Context, in *overridesInput) (*saidOutput, error) {
@@ -89,7 +142,7 @@ func (c *Console) overrideMany(ctx context.Context, in *overridesInput) (*saidOu
 		return nil, huma.Error422UnprocessableEntity(
 			fmt.Sprintf("match means %d circuits: say it of at most %d at a time", len(names), MostOverrides))
 	case in.Body.DryRun:
-		return &saidOutput{http.StatusOK, said{Meant: names, Circuits: c.shown(names)}}, nil
+		return answer(names, c.shown(names)), nil
 	}
 	return c.say(ctx, names, in.Body.Word)
 }
@@ -108,17 +161,11 @@ func (c *Console) shown(names []string) []stateJSON {
 
 // say puts an operator's word on the log for each circuit, and waits for the processors' answers.
 func (c *Console) say(ctx context.Context, names []string, w Word) (*saidOutput, error) {
-	signal, err := w.signal()
-	if err != nil {
-		return nil, err
-	}
+	signal := w.signal()
 	now := time.Now()
 	signals := make([]schemas.Signal, len(names))
 	idle := map[string]bool{} // What has no override to clear: nobody answers for it.
 	for i, name := range names {
-		if err := schemas.CheckCircuit(name); err != nil {
-			return nil, huma.Error422UnprocessableEntity(err.Error())
-		}
 		signals[i] = signal
 		signals[i].Circuit = name
 		s, _, _ := c.view.state(name, now)
@@ -130,7 +177,7 @@ func (c *Console) say(ctx context.Context, names []string, w Word) (*saidOutput,
 	}
 	c.log.Info("an operator speaks over HTTP", "mode", w.Mode, "actor", w.Actor, "circuits", len(names),
 		"first", names[0])
-	out := &saidOutput{http.StatusOK, said{Meant: names, Circuits: make([]stateJSON, 0, len(names))}}
+	out := answer(names, make([]stateJSON, 0, len(names)))
 	deadline := time.Now().Add(answerWithin)
 	for i, name := range names {
 		if idle[name] {
@@ -148,19 +195,31 @@ func (c *Console) say(ctx context.Context, names []string, w Word) (*saidOutput,
 }
 
 // signal returns the word as it is written, without its circuit.
-func (w *Word) signal() (schemas.Signal, error) {
-	mode, _ := schemas.ModeOf(w.Mode) // The names were checked.
-	s := schemas.Signal{Type: schemas.Override, Mode: mode, Actor: w.Actor, Reason: w.Reason}
+func (w *Word) signal() schemas.Signal {
+	mode, _ := schemas.ModeOf(w.Mode) // The names were checked, and the time.
+	ttl, _ := w.ttl()
+	return schemas.Signal{Type: schemas.Override, Mode: mode, Actor: w.Actor, Reason: w.Reason, TTL: ttl}
+}
+
+// Resolve says what is wrong with a word that its schema does not know, beside all else that is.
+func (w *Word) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
+	if _, err := w.ttl(); err != nil {
+		return []error{&huma.ErrorDetail{Message: err.Error(), Location: at.With("ttl"), Value: w.TTL}}
+	}
+	return nil
+}
+
+// ttl returns after which time the word ends by itself, 0 where it does not.
+func (w *Word) ttl() (time.Duration, error) {
 	if w.TTL == "" {
-		return s, nil
+		return 0, nil
 	}
 	ttl, err := time.ParseDuration(w.TTL)
 	switch {
 	case err != nil || ttl < time.Millisecond:
-		return s, huma.Error422UnprocessableEntity("ttl " + w.TTL + ": want a time such as 30m, of 1ms or more")
-	case mode == schemas.Reset || mode == schemas.Clear:
-		return s, huma.Error422UnprocessableEntity("ttl: " + w.Mode + " takes none")
+		return 0, errors.New("want a time such as 30m, of 1ms or more")
+	case w.Mode == schemas.Reset.String() || w.Mode == schemas.Clear.String():
+		return 0, errors.New(w.Mode + " takes none")
 	}
-	s.TTL = ttl
-	return s, nil
+	return ttl, nil
 }

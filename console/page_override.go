@@ -39,6 +39,7 @@ func (c *Console) overridePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if status, why := c.mayOperate("Bearer " + r.PostForm.Get("token")); status != http.StatusOK {
+		why += overrideNeedsNone
 		if status == http.StatusUnauthorized {
 			why = "The token is not FUSEBOX_ADMIN_TOKEN. Go back and say it again."
 		}
@@ -93,8 +94,8 @@ func (w *Word) fault() string {
 	case w.Reason == "" || len(w.Reason) > 256:
 		return "Say why, in 1 to 256 bytes."
 	}
-	if _, err := w.signal(); err != nil {
-		return sentence(err.Error())
+	if _, err := w.ttl(); err != nil {
+		return "For how long: " + err.Error() + "."
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/near"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -246,6 +247,18 @@ func (v *view) matching(match breaker.Glob) ([]string, error) {
 		}
 	}
 	return names, v.missing
+}
+
+// nearMost is how many circuits are named that may have been meant.
+const nearMost = 3
+
+// near returns circuits that a name that is not known may stand for.
+func (v *view) near(name string) []string {
+	v.sort()
+	v.mu.RLock()
+	names := v.names // Never changed in place.
+	v.mu.RUnlock()
+	return near.Names(name, slices.Values(names), nearMost)
 }
 
 // counts returns how many circuits are in each state at a time, and how many are degraded.

@@ -1,19 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/near"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -211,25 +211,7 @@ func (s *stateTopic) unknown(name string) error {
 	return errors.New(problem + orMeant(s.near(name, 3)))
 }
 
-// near returns at most so many known names that contain the name or are few edits away, the nearest first.
+// near returns at most so many known names that a name may stand for, the nearest first.
 func (s *stateTopic) near(name string, most int) []string {
-	type candidate struct {
-		name  string
-		edits int
-	}
-	var found []candidate
-	for other := range s.circuits {
-		edits := levenshtein.ComputeDistance(name, other)
-		if edits <= max(2, len(name)/3) || strings.Contains(other, name) {
-			found = append(found, candidate{other, edits})
-		}
-	}
-	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(a.name, b.name))
-	})
-	var names []string
-	for _, c := range found[:min(most, len(found))] {
-		names = append(names, c.name)
-	}
-	return names
+	return near.Names(name, maps.Keys(s.circuits), most)
 }

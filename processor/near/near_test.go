@@ -1,6 +1,7 @@
 package near_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,22 @@ func TestWords(t *testing.T) {
 	for _, tt := range tests {
 		if got := strings.Join(near.Words(tt.mistyped, tt.words), " "); got != tt.want {
 			t.Errorf("Words(%q) = %q, want %q", tt.mistyped, got, tt.want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	circuits := []string{"extraction:gpt:v4", "extraction:gpt:v5", "chat:claude:v1", "extraction:gpt:v4:acme"}
+	for _, tt := range []struct {
+		mistyped string
+		most     int
+		want     string
+	}{
+		{"extractoin:gpt:v4", 1, "extraction:gpt:v4"}, {"claude", 3, "chat:claude:v1"}, {"billing", 3, ""},
+		{"extraction:gpt:v4", 3, "extraction:gpt:v4 extraction:gpt:v5 extraction:gpt:v4:acme"},
+	} {
+		if got := strings.Join(near.Names(tt.mistyped, slices.Values(circuits), tt.most), " "); got != tt.want {
+			t.Errorf("Names(%s) = %s, want %s", tt.mistyped, got, tt.want)
 		}
 	}
 }

@@ -1,0 +1,47 @@
+package near
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// namesCompared is how many names are compared letter by letter: a tenth of a second's work.
+const namesCompared = 50_000
+
+// Names returns at most so many names that contain a mistyped one or are few edits away, the nearest first. Of very
+// many names it looks at the first alone that are about as long.
+func Names(mistyped string, names iter.Seq[string], most int) []string {
+	type candidate struct {
+		name  string
+		edits int
+	}
+	var found []candidate
+	letters, compared := utf8.RuneCountInString(mistyped), 0
+	allowed := max(2, len(mistyped)/3)
+	for name := range names {
+		longer := utf8.RuneCountInString(name) - letters
+		within := mistyped != "" && strings.Contains(name, mistyped)
+		if !within && max(longer, -longer) > allowed {
+			continue
+		}
+		if compared++; compared > namesCompared {
+			break
+		}
+		if edits := levenshtein.ComputeDistance(mistyped, name); within || edits <= allowed {
+			found = append(found, candidate{name, edits})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(a.name, b.name))
+	})
+	var nearest []string
+	for _, c := range found[:min(most, len(found))] {
+		nearest = append(nearest, c.name)
+	}
+	return nearest
+}
