@@ -69,6 +69,7 @@ type Audit struct {
 	known    bool      // The policies in force are at hand.
 	timed    bool      // The clock is right: before the range it may have been ahead of all that is handled.
 	clamped  time.Time // Up to when the clock may be off, as a timestamp was clamped.
+	live     time.Time // Up to when it may be by a moment, as producers' timestamps were as new as what was published.
 	handled  int       // Since the last sweep.
 	circuits map[string]*track
 	tally    tally
@@ -171,8 +172,11 @@ func (a *Audit) handle(h *Handled) {
 		return
 	}
 	a.tally.count(h)
-	if h.Input.Clamped {
+	switch {
+	case h.Input.Clamped:
 		a.clamped = h.At.Add(clampedFor)
+	case !h.Record.Appended && a.cut.Now.Sub(h.At) < clampedFor:
+		a.live = h.At.Add(clampedFor)
 	}
 	if !a.config.matches(h.Circuit) {
 		a.core.Advance(h.At)

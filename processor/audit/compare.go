@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,8 +22,8 @@ func (a *Audit) compare(records []published) {
 			a.tally.gap(Beside, *p)
 		case any:
 			a.judge(p, &made, records[i+1:])
-		case t.repeats:
-			a.tally.gap(Repeats, *p)
+		case a.unsure(t) != "":
+			a.tally.gap(a.unsure(t), *p)
 			a.readopt(p, t, records[i+1:])
 		default:
 			a.differs(p, nil)
@@ -117,7 +118,7 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 	case t.repeats && mayRepeat(&p.State, made, fields), t.repeated && shadowMayRepeat(&p.State, made, fields):
 		a.tally.gap(Repeats, *p)
 		a.readopt(p, t, behind)
-	case t.clamped || a.core.Clock().Before(a.clamped):
+	case a.mayBeClamped(t), a.core.Clock().Before(a.live) && onlyTimes(fields):
 		a.tally.gap(ClampedClock, *p)
 		a.readopt(p, t, behind)
 	case !t.recovers && onlyAttempt(fields):
@@ -132,6 +133,29 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 func (a *Audit) readopt(p *published, t *track, behind []published) {
 	t.followed = false
 	a.takeUp(p, behind)
+}
+
+// unsure returns why nobody knows whether something of a circuit was to be published, or nothing.
+func (a *Audit) unsure(t *track) Reason {
+	switch {
+	case t.repeats:
+		return Repeats
+	case a.mayBeClamped(t):
+		return ClampedClock
+	}
+	return ""
+}
+
+// mayBeClamped tells whether a timestamp was clamped that may still show.
+func (a *Audit) mayBeClamped(t *track) bool { return t.clamped || a.core.Clock().Before(a.clamped) }
+
+var timeOfDay = regexp.MustCompile(`\d{4}-\d\d-\d\dT[^"]*Z`)
+
+// onlyTimes tells whether records differ in nothing but times.
+func onlyTimes(fields []Field) bool {
+	return !slices.ContainsFunc(fields, func(f Field) bool {
+		return timeOfDay.ReplaceAllString(f.Published, "") != timeOfDay.ReplaceAllString(f.Recomputed, "")
+	})
 }
 
 // onlyAttempt tells whether records differ in nothing but what follows from when the circuit last recovered.

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/fusebox-project/fusebox/processor/audit"
 	"github.com/fusebox-project/fusebox/schemas"
@@ -54,4 +55,41 @@ func TestAuditFromTheMillisecondOfABirth(t *testing.T) {
 	r.outcome(0, "a", bad, "")
 	r.outcome(sec, "a", bad, "") // The third for the shadow.
 	want(t, r.audit(r.since(from), first), "0 same, 0 differ; shadow: 2 of 0 circuits; unchanged: 1 of 0 circuits")
+}
+
+// TestAuditOfAClockThatWasClamped has outcomes with a producer's timestamps, ahead of the clock of the processor, of
+// which no record that was published tells: when exactly they were handled nobody knows.
+func TestAuditOfAClockThatWasClamped(t *testing.T) {
+	const ms = time.Millisecond
+	known := func() *rig {
+		r := newRig(t, strict)
+		r.outcomesOf(0, "a", good, bad, bad) // Opens until 12 s.
+		r.outcome(5*sec, "b", good, "")
+		return r
+	}
+	for name, tt := range map[string]struct {
+		then func(*rig)
+		want string
+	}{
+		"ahead of the clock, and not of what was published": {func(r *rig) {
+			r.stamped(8*sec+50*ms, 8*sec, "b", good, "")
+			r.outcome(8*sec+10*ms, "c", good, "")
+		}, "3 same, 0 differ; clamped_clock: 1 of 0 circuits"},
+		"a transition more": {func(r *rig) {
+			r.stamped(time.Hour, 11*sec, "b", good, "")
+			r.handled(13 * sec) // Written later than it was so.
+			r.signal(11*sec+500*ms, schemas.Signal{Type: schemas.Claim, Circuit: "a", Holder: "r", Lease: "L"})
+			r.override(19*sec, "a", schemas.Reset)
+		}, "3 same, 0 differ; clamped_clock: 0 of 0 circuits; unchanged: 1 of 0 circuits"},
+		"an altered record": {func(r *rig) {
+			r.stamped(8*sec-50*ms, 8*sec, "b", good, "")
+			r.alter(1, func(s *schemas.State) { s.Attempt++ })
+		}, "2 same, 1 differ"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := known()
+			tt.then(r)
+			want(t, r.audit(r.whole(), 0), tt.want)
+		})
+	}
 }

@@ -90,8 +90,8 @@ func (a *Audit) missing(made *schemas.State) {
 	if len(a.group) > 0 {
 		before = a.group[0].offset
 	}
-	if t.repeats {
-		a.tally.gap(Repeats)
+	if unsure := a.unsure(t); unsure != "" {
+		a.tally.gap(unsure)
 		t.followed = false
 		return
 	}
