@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/fusebox-project/fusebox/client"
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -146,6 +148,28 @@ func TestCallerIsGoneBeforeTheBrokersAreBack(t *testing.T) {
 		}
 		if n := g.Stats().SignalsLost; n != 1 {
 			t.Errorf("%d signals were not sent, want the one claim", n)
+		}
+	})
+}
+
+// TestTripBesideAnOldTransaction has the broker turn a trip's records down twice, as the transaction before is not yet
+// written to its end, and its outcome once. The next try comes soon, not when the Kafka client would by itself ask for
+// the leaders again.
+func TestTripBesideAnOldTransaction(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		w.process()
+		g := w.open(w.config("r1"))
+		w.report(g, circuit, client.MissingEvidence)
+		w.until("it is known", func() bool { return g.State(circuit).Known })
+		for _, topic := range []string{topics.State, topics.Transitions} {
+			w.FailProduce(topic, kerr.ConcurrentTransactions, 2)
+		}
+		w.FailProduce(topics.Outcomes, kerr.NotLeaderForPartition, 1)
+		began := time.Now()
+		w.report(g, circuit, client.MissingEvidence)
+		w.becomes(g, circuit, schemas.Open)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the circuit is seen to be open after %v, want at most 1s", took)
 		}
 	})
 }

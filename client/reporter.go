@@ -72,6 +72,10 @@ func NewReporter(ctx context.Context, c Config) (*Reporter, error) {
 	return r, nil
 }
 
+// leadersAge is how soon a client asks again who leads the partitions. It does so before it sends again what a broker
+// has turned down; its own five seconds would hold up claims and outcomes for as long.
+const leadersAge = 250 * time.Millisecond
+
 // producing returns how a client produces for a reporter: idempotent and acknowledged by all replicas, as kgo does by
 // itself, to the partition that murmur2 of the circuit chooses, at once. The queue bounds what waits, so kgo's own
 // bound is far off. What was sent and never answered is given up in time too: it may have arrived, but nobody sends it
@@ -81,6 +85,7 @@ func producing() []kgo.Opt {
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProducerLinger(0), kgo.RecordDeliveryTimeout(deliveryTimeout),
 		kgo.AllowIdempotentProduceCancellation(), kgo.MaxBufferedRecords(1 << 30),
+		kgo.MetadataMinAge(leadersAge),
 	}
 }
 

@@ -150,9 +150,14 @@ func (l *Loop) finish(ctx context.Context, why error) error {
 	return errors.Join(faults...)
 }
 
+// askAgain is how soon a client asks again who leads the partitions. It does so before it sends again what a broker has
+// turned down, whatever for: a transaction that begins while the one before is still being written to its end is, now
+// and then. The client's own five seconds would hold up a transition for as long.
+const askAgain = 100 * time.Millisecond
+
 // client returns the options of a client with this id.
 func (l *Loop) client(id string) []kgo.Opt {
 	opts := append([]kgo.Opt{}, l.config.Client...)
-	return append(opts, kgo.ClientID(id), clientMetrics(l.config.Metrics),
+	return append(opts, kgo.ClientID(id), clientMetrics(l.config.Metrics), kgo.MetadataMinAge(askAgain),
 		kgo.WithLogger(clientLog{l.log.With("client", id)}))
 }
