@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -176,6 +177,7 @@ func TestShadowIsNobodysTrip(t *testing.T) {
 		if st.State != schemas.Closed || st.Policy != "quick" || st.Sequence != 2 {
 			t.Errorf("the circuit's state is %+v, want it closed, by its second record", st)
 		}
+		synctest.Wait()
 		m := r.metrics
 		if got := value(t, m.trips.WithLabelValues(circuit, "two", "false")); got != 1 {
 			t.Errorf("fusebox_trips_total of the shadow = %v, want 1", got)
@@ -186,6 +188,7 @@ func TestShadowIsNobodysTrip(t *testing.T) {
 		}
 		w.Produce(t, outcome(circuit, bad, "d"))
 		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.Open })
+		synctest.Wait() // It is counted once its commit is answered, which may be after it is seen.
 		if got := value(t, m.trips.WithLabelValues(circuit, "failure-ratio", "true")); got != 1 {
 			t.Errorf("fusebox_trips_total of the circuit = %v, want 1", got)
 		}
