@@ -45,7 +45,7 @@ func TestOverrideForm(t *testing.T) {
 	say := func(mode string) {
 		t.Helper()
 		form := fmt.Sprintf(`(() => { const f = document.querySelector("form.override");
-			f.mode.value = %q; f.actor.value = "ann"; f.reason.value = "a <b>test</b>";
+			f.mode.value = %q; f.ttl.value = "5m"; f.actor.value = "ann"; f.reason.value = "a <b>test</b>";
 			f.token.value = "secret"; f.requestSubmit(); })()`, mode)
 		if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](form)); err != nil {
 			t.Fatal(err)
@@ -58,7 +58,10 @@ func TestOverrideForm(t *testing.T) {
 	})
 	s.open(t, ctx, "/?match="+url.QueryEscape("case:route-0?:v1"), 1280, "light")
 	say("force_closed")
-	s.until("the page asks", func() bool { return strings.Contains(s.text(ctx), "force_closed 10 circuits?") })
+	s.until("the page asks", func() bool {
+		text := s.text(ctx)
+		return strings.Contains(text, "force_closed 10 circuits?") && strings.Contains(text, "a <b>test</b>, for 5m")
+	})
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](`(() => { const f = document.querySelector("form.override");
 		f.token.value = "secret"; f.requestSubmit(f.sure); })()`)); err != nil {
 		t.Fatal(err)

@@ -113,6 +113,9 @@ func (c *Console) question(said *Word, match string, names []string) confirmView
 			{"match", match}, {"mode", said.Mode}, {"ttl", said.TTL}, {"reason", said.Reason},
 		},
 	}
+	if said.TTL != "" {
+		v.Words += ", for " + said.TTL
+	}
 	v.name(c, names)
 	return v
 }
