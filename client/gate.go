@@ -28,6 +28,9 @@ type Gate struct {
 	counts  meter
 	reach   *reach
 
+	heeding sync.Mutex
+	heeded  bool // The gate was ready when it last looked which partitions are silent.
+
 	ready  chan struct{} // Closed once it has caught up.
 	failed chan error    // What makes it useless to wait for that.
 	done   chan struct{} // Closed by Close.
@@ -152,7 +155,7 @@ func (g *Gate) Policies() *breaker.Policies {
 const closeWait = 5 * time.Second
 
 // Close gives leases back that nobody has used, sends what waits to be sent, for some seconds at most, and ends what
-// runs. The error says what could not be sent. Leases that were handed out and not reported are lost: whoever holds
+// runs. The error says how many outcomes could not be sent. Leases that were handed out and not reported are lost: whoever holds
 // them has to report before. Of a nil gate, as of an Open that failed, there is nothing to close.
 func (g *Gate) Close() error {
 	if g == nil {
@@ -167,7 +170,8 @@ func (g *Gate) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 		defer cancel()
 		g.giveBackAll()
-		g.err = errors.Join(g.reporter.flush(ctx), g.kafka.Flush(ctx))
+		g.err = g.reporter.flush(ctx)
+		_ = g.kafka.Flush(ctx) // Of claims and releases: each is told of where it is lost.
 		g.kafka.Close()
 	})
 	return g.err

@@ -272,7 +272,7 @@ func TestReporterClosesWithAFullQueue(t *testing.T) {
 		if took := time.Since(begin); took > 6*time.Second {
 			t.Errorf("Close took %v, want 5 s or little more", took)
 		}
-		if err == nil || !strings.Contains(err.Error(), "10 records") {
+		if err == nil || !strings.Contains(err.Error(), "5s: 10") {
 			t.Errorf("Close = %v, want it to say that 10 records are lost", err)
 		}
 		if again := r.Close(); !errors.Is(again, err) {

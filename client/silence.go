@@ -19,16 +19,21 @@ func (g *Gate) listen(ctx context.Context) {
 	}
 }
 
-// heed notes which partitions have fallen silent, or are heard again.
+// heed notes which partitions have fallen silent, or are heard again, and tells of it where the gate is ready. What it
+// noted before the gate was ready was not told, so that its end is not told either.
 func (g *Gate) heed() {
-	t, ready := g.known.Load(), g.isReady()
+	g.heeding.Lock()
+	defer g.heeding.Unlock()
+	told, ready := g.heeded, g.isReady()
+	g.heeded = ready
+	t := g.known.Load()
 	fallen, heard, silent := 0, 0, 0
 	for _, p := range *t.partitions.Load() {
 		now := g.silent(t, p)
 		if now {
 			silent++
 		}
-		switch was := p.silent.Swap(now); {
+		switch was := p.silent.Swap(now) && told; {
 		case now && !was:
 			fallen++
 		case was && !now:

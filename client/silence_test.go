@@ -80,6 +80,57 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestSilenceAtTheStart opens gates that wait a minute for the brokers. What they tell of then is how it is, not that
+// something has ended of which they never told.
+func TestSilenceAtTheStart(t *testing.T) {
+	for name, works := range map[string]bool{"a processor works": true, "none works": false} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, 1, func(t *testing.T, w *world) {
+				if works {
+					w.process()
+				}
+				line := w.Line()
+				line.Hold()
+				time.AfterFunc(time.Minute, line.Release)
+				c := w.config("r1")
+				c.Kafka = line.Opts()
+				g := w.open(c)
+				told := func(words string) int { return strings.Count(w.log.String(), words) }
+				time.Sleep(40 * time.Second)
+				if fallen, again := told("no processor is heard of"), told("heard of again"); (fallen > 0) == works ||
+					fallen > 1 || again > 0 {
+					t.Errorf("told %d times of a silence and %d times of its end", fallen, again)
+				}
+				if works {
+					return
+				}
+				w.process()
+				w.until("a processor is heard", func() bool { return g.Stats().Silent == 0 })
+				if again := told("heard of again"); again != 1 {
+					t.Errorf("told %d times of the end of the silence, want once", again)
+				}
+			})
+		})
+	}
+}
+
+// TestCloseWithoutBrokers closes a gate while no broker takes anything: one error says what is lost, on one line.
+func TestCloseWithoutBrokers(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		line := w.Line()
+		c := w.config("r1")
+		c.Kafka = line.Opts()
+		g := w.open(c)
+		line.Hold()
+		w.report(g, circuit, client.MissingEvidence)
+		const want = "records with outcomes are lost, as no broker took them within 5s: 1"
+		if err := g.Close(); err == nil || err.Error() != want {
+			t.Errorf("Close = %v, want %q", err, want)
+		}
+		line.Release()
+	})
+}
+
 // TestStartUnready opens gates while no broker can be reached. They do as they are told until they have caught up.
 func TestStartUnready(t *testing.T) {
 	for name, tt := range map[string]struct {
