@@ -22,7 +22,11 @@ func ExampleOpen() {
 		fmt.Println(err) // It says what it waited for, where the context ended.
 		return
 	}
-	defer gate.Close()
+	defer func() {
+		if err := gate.Close(); err != nil { // It says how many outcomes are lost.
+			fmt.Println(err)
+		}
+	}()
 
 	call := func(ctx context.Context) (answer, error) { return ask(ctx, "What is the policy number?") }
 	a, err := client.Guard(ctx, gate, "submission-extraction:gpt-primary:v4", call, cited)

@@ -47,7 +47,9 @@ func Example_production() {
 	<-ctx.Done()
 	closing, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	_ = server.Shutdown(closing)         // 1. No new calls; those under way end, and are reported.
+	if err := server.Shutdown(closing); err != nil { // 1. No new calls; those under way end, and are reported.
+		fmt.Println(err)
+	}
 	if err := gate.Close(); err != nil { // 2. Leases go back, and what was reported is sent: 5 s at most.
 		fmt.Println(err)
 	}

@@ -155,8 +155,8 @@ func (g *Gate) Policies() *breaker.Policies {
 const closeWait = 5 * time.Second
 
 // Close gives leases back that nobody has used, sends what waits to be sent, for some seconds at most, and ends what
-// runs. The error says how many outcomes could not be sent. Leases that were handed out and not reported are lost: whoever holds
-// them has to report before. Of a nil gate, as of an Open that failed, there is nothing to close.
+// runs. The error says how many outcomes could not be sent. Leases that were handed out and not reported are lost:
+// whoever holds them has to report before. Of a nil gate, as of an Open that failed, there is nothing to close.
 func (g *Gate) Close() error {
 	if g == nil {
 		return nil

@@ -12,7 +12,8 @@ import "context"
 //   - A *RefusedError where the circuit refused. The call is not made.
 //
 // No evidence about the route is: a call that ended because ctx did, be it cancelled or its deadline over (a timeout of
-// the call's own, before that, is evidence); an error of evaluate, which is reported as evaluator_error and returned
+// the call's own, before that, is evidence), which is released, so that no outcome is written, of kind Cancelled
+// neither; an error of evaluate, which is reported as evaluator_error and returned
 // together with the answer; a call that came to nothing because another circuit refused, in a Guard inside it. A panic
 // is reported, a call's as transport_failure, and goes on.
 //

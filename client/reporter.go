@@ -274,7 +274,8 @@ func (r *Reporter) flush(ctx context.Context) error {
 		r.settleAll()
 		err := r.kafka.Flush(ctx)
 		if waiting := r.queue.waiting.Load(); err != nil && waiting > 0 {
-			r.err = fmt.Errorf("records with outcomes are lost, as no broker took them within %v: %d", closeWait, waiting)
+			r.err = fmt.Errorf("records with outcomes are lost, as no broker took them within %v: %d",
+				closeWait, waiting)
 		}
 		if r.owner {
 			r.kafka.Close()

@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -144,6 +147,50 @@ func TestGateway(t *testing.T) {
 	v.until(url, through(primary))
 	gateway.await(primary + ` is being tested by gateway-1`)
 	gateway.await(primary + ` is closed`)
+}
+
+// TestGatewayLeaves ends a gateway while a model takes its time: the call gets its answer, and the gateway ends well.
+func TestGatewayLeaves(t *testing.T) {
+	t.Parallel()
+	v := newTown(t)
+	asked := make(chan struct{}, 1)
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked <- struct{}{}
+		time.Sleep(6 * time.Second) // A model at work.
+		_, _ = io.WriteString(w, `{"text": "It is 4711.", "sources": ["page 3"]}`)
+	}))
+	defer slow.Close()
+	cmd := exec.Command(built(t, "./gateway"), "-model", slow.URL, "-addr", "127.0.0.1:0")
+	cmd.Env = append(os.Environ(), "FUSEBOX_BROKERS="+v.broker)
+	gateway := start(t, cmd)
+	url := gateway.await(`answers at (\S+)`)[1]
+	go func() {
+		<-asked
+		_ = cmd.Process.Signal(syscall.SIGTERM) // It is alive, or the answer below is none.
+	}()
+	if r := v.ask(url); !through(primary)(r) {
+		t.Errorf("while it leaves the gateway answers %d %s, want the answer", r.status, r.text)
+	}
+	gateway.end()
+}
+
+// TestModelMoods wants a mood that nobody knows refused, and the moods named.
+func TestModelMoods(t *testing.T) {
+	t.Parallel()
+	model := start(t, exec.Command(built(t, "./model"), "-addr", "127.0.0.1:0")).await(`answers at (\S+)`)[1]
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, model+"/moods/gpt?mood=grumpy", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if answer.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "good, vague, hung") {
+		t.Errorf("an unknown mood = %d %s (%v), want 400 and the moods", answer.StatusCode, text, err)
+	}
 }
 
 // TestGatewayDies kills a gateway in the middle of its probe. The other one refuses with that reason until the lease

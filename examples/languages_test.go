@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -63,11 +64,13 @@ func java(class string, args ...string) func(*testing.T) []string {
 	}
 }
 
-// run starts the example.
+// run starts the example, which learns from the environment where the brokers are.
 func (l language) run(t *testing.T, s *site, args ...string) *process {
 	t.Helper()
-	command := append(append([]string{}, l.example(t)...), "--brokers", s.broker)
-	return start(t, exec.Command(command[0], append(command[1:], args...)...))
+	command := l.example(t)
+	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), args...)...)
+	cmd.Env = append(os.Environ(), "FUSEBOX_BROKERS="+s.broker)
+	return start(t, cmd)
 }
 
 // circle follows an example from bad answers to the trip, and through a probe to the recovery.
@@ -112,7 +115,7 @@ func TestLanguages(t *testing.T) {
 			t.Parallel()
 			kafkatest.Require(t, l.needs...)
 			s := newSite(t)
-			alive := l.run(t, s, "--name", "router-0", primary)
+			alive := l.run(t, s, "--name", "router-0", "--brokers", s.broker, primary)
 			l.probersDeath(t, s, "submission-extraction:gpt-primary:v6")
 			circle(alive, primary)
 			if !strings.Contains(string(alive.text), older+" accepted") {

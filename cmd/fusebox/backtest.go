@@ -120,6 +120,9 @@ func (b *backtester) run(cmd *cobra.Command, files []string) error {
 	if err := page.write(b); err != nil {
 		return err
 	}
+	if b.html != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s\n", b.html)
+	}
 	if err := b.print(cmd.OutOrStdout()); err != nil {
 		return err
 	}

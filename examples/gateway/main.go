@@ -10,6 +10,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"os"
 	"os/signal"
 	"slices"
 	"strconv"
@@ -32,6 +34,11 @@ import (
 )
 
 const useCase = "submission-extraction"
+
+const (
+	callTime     = 10 * time.Second // The longest that a model may take.
+	questionTime = 20 * time.Second // The longest that all models of a question may take.
+)
 
 // gateway asks models, and a gate before that.
 type gateway struct {
@@ -47,7 +54,8 @@ type answer struct {
 }
 
 func main() {
-	brokers := flag.String("brokers", "127.0.0.1:9092", "`addresses` of Kafka brokers, separated by commas")
+	brokers := flag.String("brokers", cmp.Or(os.Getenv("FUSEBOX_BROKERS"), "127.0.0.1:9092"),
+		"`addresses` of Kafka brokers, separated by commas; the default is FUSEBOX_BROKERS")
 	addr := flag.String("addr", "127.0.0.1:8090", "`address` to listen on")
 	model := flag.String("model", "http://127.0.0.1:8091", "`URL` of the models")
 	name := flag.String("name", "", "`name` of this gateway among all; no two may have the same")
@@ -59,15 +67,16 @@ func main() {
 	}
 }
 
-// run serves until the context ends. What was reported until then is sent.
-func run(ctx context.Context, c client.Config, addr, model string) error {
+// run serves until the context ends. Questions under way get their answers then, and what was reported is sent: that
+// takes questionTime at most, and the 5 seconds of Close.
+func run(ctx context.Context, c client.Config, addr, model string) (err error) {
 	opening, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	gate, err := client.Open(opening, c) // Waits until every circuit is known.
 	if err != nil {
 		return err
 	}
-	defer gate.Close()
+	defer func() { err = errors.Join(err, gate.Close()) }()
 	go tell(gate.Changes(ctx)) // Until the gate is closed.
 
 	g := &gateway{gate: gate, model: model}
@@ -86,7 +95,7 @@ func run(ctx context.Context, c client.Config, addr, model string) error {
 		return err
 	case <-ctx.Done():
 	}
-	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	closing, cancel := context.WithTimeout(context.Background(), questionTime)
 	defer cancel()
 	return server.Shutdown(closing)
 }
@@ -112,7 +121,9 @@ func (g *gateway) ask(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	a, err := client.Fallback(r.Context(), g.gate, useCase, g.stages(asked.Question), judge)
+	ctx, cancel := context.WithTimeout(r.Context(), questionTime)
+	defer cancel()
+	a, err := client.Fallback(ctx, g.gate, useCase, g.stages(asked.Question), judge)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -138,7 +149,7 @@ func (g *gateway) stages(question string) map[string]client.Stage[answer] {
 // call asks the model of a circuit, which is the circuit's name behind the use case. An error is a transport_failure,
 // unless it says what else it is: here, how long the provider asks to wait.
 func (g *gateway) call(ctx context.Context, circuit, question string) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	body, err := json.Marshal(map[string]string{
 		"model": strings.TrimPrefix(circuit, useCase+":"), "question": question,

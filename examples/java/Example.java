@@ -59,7 +59,8 @@ class Example {
         var circuit = args.length % 2 == 1 ? args[args.length - 1] : "submission-extraction:gpt-primary:v4";
         var more = new HashMap<String, String>();
         if (flags.containsKey("--partitioner")) more.put("partitioner.class", flags.get("--partitioner"));
-        var brokers = flags.getOrDefault("--brokers", "127.0.0.1:9092");
+        var known = System.getenv().getOrDefault("FUSEBOX_BROKERS", "127.0.0.1:9092");
+        var brokers = flags.getOrDefault("--brokers", known);
         // No two routers may have the same name.
         try (var router = new Router(brokers, flags.getOrDefault("--name", "router-1"), "fusebox.", more)) {
             var refused = false;

@@ -10,7 +10,7 @@ const { Refused, Router } = require('./router')
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    brokers: { type: 'string', default: '127.0.0.1:9092' },
+    brokers: { type: 'string', default: process.env.FUSEBOX_BROKERS || '127.0.0.1:9092' },
     name: { type: 'string', default: 'router-1' }, // No two routers may have the same.
     partitioner: { type: 'string', default: 'murmur2' }, // Or 'first', which puts all records in partition 0.
     then: { type: 'string', default: 'recover' } // Or 'hang': what the model does once its circuit has opened.

@@ -9,19 +9,30 @@ package main
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"log"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
+var moods = []string{"good", "vague", "hung"}
+
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8091", "`address` to listen on")
 	flag.Parse()
-	var moods sync.Map // Of a model, by its name. Nothing is good.
-	http.HandleFunc("PUT /moods/{model}", func(_ http.ResponseWriter, r *http.Request) {
-		moods.Store(r.PathValue("model"), r.URL.Query().Get("mood"))
+	var moodOf sync.Map // Of a model, by its name. Nothing is good.
+	http.HandleFunc("PUT /moods/{model}", func(w http.ResponseWriter, r *http.Request) {
+		mood := r.URL.Query().Get("mood")
+		if !slices.Contains(moods, mood) {
+			http.Error(w, fmt.Sprintf("%q is no mood: want one of %s", mood, strings.Join(moods, ", ")),
+				http.StatusBadRequest)
+			return
+		}
+		moodOf.Store(r.PathValue("model"), mood)
 	})
 	http.HandleFunc("POST /answers", func(w http.ResponseWriter, r *http.Request) {
 		var asked struct{ Model, Question string }
@@ -30,7 +41,7 @@ func main() {
 			return
 		}
 		answer := map[string]any{"text": "It is 4711.", "sources": []string{"page 3"}}
-		switch mood, _ := moods.Load(asked.Model); mood {
+		switch mood, _ := moodOf.Load(asked.Model); mood {
 		case "vague":
 			answer["sources"] = []string{}
 		case "hung":

@@ -1,11 +1,14 @@
 """A route whose answers lose their evidence and find it again, HTTP 200 all the time.
 
     fusebox dev --policy examples/policies.yaml
+    pip install -r examples/python/requirements.txt
     python3 examples/python/example.py
 """
 
 import argparse
 import itertools
+import os
+import sys
 import time
 
 from router import Refused, Router
@@ -52,7 +55,7 @@ def guarded(router, circuit, ask, fallback_from=""):
 
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("--brokers", default="127.0.0.1:9092")
+    flags.add_argument("--brokers", default=os.environ.get("FUSEBOX_BROKERS") or "127.0.0.1:9092")
     flags.add_argument("--name", default="router-1", help="no two routers may have the same")
     flags.add_argument("--partitioner", default="murmur2_random", help="try consistent_random, the client's default")
     flags.add_argument("--then", default="recover", help="or hang: what the model does once its circuit has opened")
@@ -70,6 +73,8 @@ def main():
             print(refusal, flush=True)
             for other in router.instead(args.circuit, kind)[:1]:
                 guarded(router, other, lambda _: {"text": "It is 4711.", "sources": ["page 3"]}, args.circuit)
+        if router.unjudged(args.circuit):
+            sys.exit(f"no policy matches {args.circuit}: nothing counts its outcomes")
         if recovered > 3:
             break
         time.sleep(0.1)
@@ -77,4 +82,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except TimeoutError as error:
+        sys.exit(str(error))

@@ -57,21 +57,26 @@ class Router:
         self.name, self.prefix, self.probe_wait = name, prefix, probe_wait
         self.states, self.routes, self.calls, self.rests = {}, [], 0, {}
         self.changed = threading.Condition()  # Guards those four.
+        self.told = set()  # The troubles that were told of since all was well.
         self.producer = Producer({
             "bootstrap.servers": brokers, "acks": "all", "enable.idempotence": True, "linger.ms": 5,
             "partitioner": partitioner,  # murmur2_random: the partition that Fusebox counts the circuit in.
             "enable.metrics.push": False,  # The brokers want none of it, and the client's log is full of it.
+            "log_level": 2, "error_cb": self.trouble,  # Each broker's fault once, and not at each attempt.
         })
         self.consumer = Consumer({
             "bootstrap.servers": brokers, "isolation.level": "read_committed", "enable.partition.eof": True,
             "group.id": "unused", "enable.auto.commit": False,  # The client wants a group, and never joins it.
-            "enable.metrics.push": False,
+            "enable.metrics.push": False, "log_level": 2, "error_cb": self.trouble,
         })
         self.closed, caught_up = threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self.follow, args=[caught_up], daemon=True)
         self.thread.start()
-        if not caught_up.wait(timeout=30):
-            raise TimeoutError(f"{prefix}circuit-state.v1 was not read to its end within 30 s")
+        began = time.monotonic()
+        while not caught_up.wait(timeout=0.1):
+            self.producer.poll(0)  # Tells of trouble.
+            if time.monotonic() > began + 30:
+                raise TimeoutError(f"{prefix}circuit-state.v1 was not read to its end within 30 s")
 
     def follow(self, caught_up):
         """Reads all partitions of the state topic from the beginning, and then what comes."""
@@ -85,13 +90,20 @@ class Router:
             if message is None:
                 continue
             if message.error() is None:
+                self.told.clear()
                 self.take(message.key().decode(), message.value())
             elif message.error().code() == KafkaError._PARTITION_EOF:
                 behind.discard(message.partition())
                 if not behind:
                     caught_up.set()
             else:
-                print("the state topic:", message.error(), file=sys.stderr)
+                self.trouble(message.error())
+
+    def trouble(self, error):
+        """Tells of what keeps the brokers away, each thing once until records come again."""
+        if error.code() not in self.told:
+            self.told.add(error.code())
+            print("the brokers:", error.str(), file=sys.stderr, flush=True)
 
     def take(self, key, value):
         """Takes a record in, unless a newer one of its circuit is known."""
@@ -147,6 +159,12 @@ class Router:
                     rest = route["chain"][route["chain"].index(circuit) + 1:]
                     return route.get("by_cause", {}).get(kind, rest)
         return []
+
+    def unjudged(self, circuit):
+        """Tells whether the circuit's newest record says that no policy matches it."""
+        with self.changed:
+            state = self.states.get(circuit)
+            return state is not None and not state["policy"]
 
     def report(self, admission, kind, **more):
         """Says once what became of an admitted call. `more` are other fields of an outcome."""

@@ -6,7 +6,7 @@
 #
 # It reads the state topic anew at each call. That is well for a script; a program keeps reading.
 set -euo pipefail
-brokers=127.0.0.1:9092 name=router-1 then=recover hangs=
+brokers=${FUSEBOX_BROKERS:-127.0.0.1:9092} name=router-1 then=recover hangs=
 partitioner=murmur2_random # The partition that Fusebox counts the circuit in; kcat's own default is another.
 while [[ ${1-} == --* ]]; do
     case $1 in

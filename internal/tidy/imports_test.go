@@ -138,9 +138,10 @@ func mayImport(name string) bool {
 		!slices.ContainsFunc(impure, func(not string) bool { return within(name, not) })
 }
 
-// environment finds places that read the environment, which is for cmd/fusebox/config.go and for tests.
+// environment finds places that read the environment, which is for cmd/fusebox/config.go and for tests, and for the
+// examples, which are programs of their own.
 func environment(s *source) []fault {
-	if s.isTest() || s.path == "cmd/fusebox/config.go" {
+	if s.isTest() || s.path == "cmd/fusebox/config.go" || within(s.path, "examples") {
 		return nil
 	}
 	readers := map[string][]string{
