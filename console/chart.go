@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -59,6 +60,18 @@ func classOf(p point) int {
 		return 1
 	}
 	return 0
+}
+
+// stripKeys are what the colours of a strip mean.
+func stripKeys(bars []bar) (keys []badge) {
+	for _, k := range []badge{
+		{"ok", "closed"}, {"warn", "half open, or degraded"}, {"bad", "open"}, {"held", "forced closed, or disabled"},
+	} {
+		if slices.ContainsFunc(bars, func(b bar) bool { return b.Class == k.Class }) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // strip plots the states of a circuit between two times, by its transitions, oldest first, and what it is now.

@@ -89,7 +89,7 @@ func (c *Console) listCircuits(_ context.Context, in *listInput) (*listOutput, e
 	if more && !q.worst {
 		out.Body.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(states[len(states)-1].Circuit))
 	}
-	counts, _ := c.view.counts(now)
+	counts, _ := c.view.counts("", now)
 	for phase, n := range counts {
 		out.Body.Counts[phase.String()] = n
 	}

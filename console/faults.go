@@ -90,7 +90,7 @@ func (c *Console) unserved(mux *http.ServeMux, w http.ResponseWriter, r *http.Re
 		w.WriteHeader(http.StatusNoContent)
 	case r.URL.Path == "/override":
 		refuse(w, http.StatusMethodNotAllowed, "an override is said with the form on the page of its circuit, or "+
-			" of many with the one on the page of all circuits")
+			"of many with the one on the page of all circuits")
 	default:
 		refuse(w, http.StatusMethodNotAllowed, r.Method+" is not served here; Allow says what is")
 	}

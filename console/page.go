@@ -26,8 +26,10 @@ const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; 
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+	"hour":  func(t time.Time) string { return t.UTC().Format("15:04:05") },
 	"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"word":  wordOf,
+	"modes": func() []field { return modes },
 	"join":  func(words []string) string { return strings.Join(words, ", ") },
 }).ParseFS(web, "web/*.html"))
 

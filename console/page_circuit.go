@@ -34,6 +34,7 @@ type circuitView struct {
 	Live  live
 	Span  string
 	Chart *chart
+	Empty string // Why there is no chart.
 	Rules []ruleView
 	Kinds []kindView
 
@@ -41,16 +42,11 @@ type circuitView struct {
 	HistorySpan    string
 	Strip          []bar
 	StripFrom      time.Time
+	StripHalf      time.Time
+	StripKeys      []badge
 	History        []happening
 	HistoryMissing string
 	Facts          []breaker.Fact
-}
-
-// overrideForm is what the form needs.
-type overrideForm struct {
-	MayOperate   bool
-	Many         bool   // Of all that a glob means.
-	Target, Verb string // The circuit or the glob, and what the button says.
 }
 
 // ruleView is a rule and what it compares now.
@@ -85,12 +81,11 @@ func (c *Console) circuitPage(w http.ResponseWriter, r *http.Request) {
 		c.trouble(w, http.StatusServiceUnavailable, "One moment", "The state topic is still being read.")
 		return
 	case !known:
-		c.trouble(w, http.StatusNotFound, "Not known",
-			name+": nobody has heard of this circuit. It is closed at epoch 0, and routers call it.")
+		c.unknownPage(w, name)
 		return
 	}
 	v := circuitView{
-		frame: c.frame("circuit", name), overrideForm: overrideForm{c.config.AdminToken != "", false, name, "Say it"},
+		frame: c.frame("circuit", name), overrideForm: c.newOverrideForm(name, false),
 		Circuit: name, Born: s.Born, State: &s, Badge: newBadge(&s), Why: s.Because(),
 		Next: c.inForce().Next(&s, now), Routers: routersDo(&s, now), HistorySpan: "24 hours",
 	}
@@ -154,6 +149,7 @@ func (v *circuitView) windows(l live) {
 	if len(l.Points) > 0 {
 		v.Chart = newChart(&l)
 	}
+	v.Empty = emptyWindows(v.State.State)
 	counts := map[kindView]int64{}
 	for _, p := range l.Points {
 		counts[kindView{Kind: p.Kind, Role: p.Role}] += p.Count
@@ -170,6 +166,21 @@ func (v *circuitView) windows(l live) {
 	for i := range l.Rules {
 		v.Rules = append(v.Rules, newRuleView(&l.Rules[i]))
 	}
+}
+
+// emptyWindows says why the windows of a circuit hold nothing.
+func emptyWindows(p schemas.Phase) string {
+	switch p {
+	case schemas.Open, schemas.ForcedOpen:
+		return "The windows are empty, as outcomes do not enter them while the circuit is " + wordOf(p) +
+			". Those that still come are counted as while_open in fusebox_outcomes_total, and change nothing."
+	case schemas.HalfOpen:
+		return "The windows are empty, as outcomes do not enter them before the circuit is closed. Those of probes " +
+			"are counted with the leases; others are counted as while_open in fusebox_outcomes_total."
+	case schemas.Disabled:
+		return "The windows are empty, as nothing is counted while the circuit is disabled."
+	}
+	return "The windows are empty: no outcome lately."
 }
 
 func newRuleView(r *liveRule) ruleView {
@@ -263,7 +274,9 @@ func (c *Console) past(ctx context.Context, v *circuitView) {
 	if v.Born.After(since) && v.Now.Sub(v.Born) >= time.Second {
 		v.StripFrom = v.Born
 	}
+	v.StripHalf = v.StripFrom.Add(v.Now.Sub(v.StripFrom) / 2)
 	v.Strip = strip(states, v.State, v.StripFrom, v.Now)
+	v.StripKeys = stripKeys(v.Strip)
 }
 
 // newHappening tells of a record that was published at a time, and before which one told of a change. A record of

@@ -28,10 +28,11 @@ type circuitsView struct {
 	Match, State string
 	Rows         []row
 	Empty        string
+	Wider        string // A glob that finds more, where a name finds nothing; and its link.
+	WiderLink    string
 
 	First, Last, Total int
 	Before, After      string
-	Dash               string
 }
 
 // countView is how many circuits are in a state.
@@ -49,7 +50,12 @@ type row struct {
 	Since, Why, Next         string
 	ChangedAt                time.Time
 	Acceptance, Availability *spark
+	Then                     *ratios // Where the windows are empty, as the circuit is open.
+	None                     string  // Why there are none.
 }
+
+// ratios are those that a cause tells of, in words.
+type ratios struct{ Rule, Acceptance, Availability string }
 
 // spark is a small plot of a share over the longest window.
 type spark struct {
@@ -68,9 +74,9 @@ func (c *Console) circuitsPage(w http.ResponseWriter, r *http.Request) {
 	page, _ := strconv.Atoi(asked.Get("page")) // What is no number is the first page.
 	page = min(max(page, 1), math.MaxInt32/rowsShown)
 	v := circuitsView{
-		frame: c.frame("circuits", "Circuits"), Match: asked.Get("match"), State: asked.Get("state"), Dash: "–",
+		frame: c.frame("circuits", "Circuits"), Match: asked.Get("match"), State: asked.Get("state"),
 	}
-	v.overrideForm = overrideForm{c.config.AdminToken != "", true, v.Match, "Show them"}
+	v.overrideForm = c.newOverrideForm(v.Match, true)
 	q := query{match: breaker.Glob(v.Match), worst: true, skip: (page - 1) * rowsShown, limit: rowsShown}
 	if phase, ok := schemas.PhaseOf(v.State); ok {
 		q.states = []schemas.Phase{phase}
@@ -84,7 +90,7 @@ func (c *Console) circuitsPage(w http.ResponseWriter, r *http.Request) {
 		c.render(w, http.StatusServiceUnavailable, "circuits", v)
 		return
 	}
-	v.count(c.view.counts(v.Now))
+	v.count(c.view.counts(q.match, v.Now))
 	v.Rows = c.rows(r.Context(), states, v.Now)
 	v.First, v.Last = q.skip+1, q.skip+len(v.Rows)
 	if page > 1 {
@@ -96,6 +102,11 @@ func (c *Console) circuitsPage(w http.ResponseWriter, r *http.Request) {
 	v.Empty = "No circuit has an outcome yet. Send some with fusebox emit."
 	if v.Match != "" || v.State != "" || page > 1 {
 		v.Empty = "No circuit is like that."
+	}
+	if v.Match != "" && !strings.ContainsAny(v.Match, "*?") && len(v.Rows) == 0 {
+		v.Empty = "No circuit has the whole name " + v.Match + ". This is a glob: * is any run of characters, ? is one."
+		wider := circuitsView{Match: "*" + v.Match + "*", State: v.State}
+		v.Wider, v.WiderLink = wider.Match, wider.link(1)
 	}
 	c.render(w, http.StatusOK, "circuits", v)
 }
@@ -113,19 +124,20 @@ func (v *circuitsView) count(by map[schemas.Phase]int, degraded int) {
 		if phase == schemas.Closed && degraded > 0 {
 			b.Word += fmt.Sprintf(" (%d degraded)", degraded)
 		}
-		v.Counts = append(v.Counts, countView{b, n, "/?state=" + phase.String(), v.State == phase.String()})
+		of := circuitsView{Match: v.Match, State: phase.String()}
+		v.Counts = append(v.Counts, countView{b, n, of.link(1), v.State == phase.String()})
 		if v.State == "" || v.State == phase.String() {
 			v.Total += n
 		}
-	}
-	if v.Match != "" {
-		v.Total = 0 // Nobody has counted.
 	}
 }
 
 // link is a page of the same list.
 func (v *circuitsView) link(page int) string {
-	q := url.Values{"page": {strconv.Itoa(page)}}
+	q := url.Values{}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
 	if v.Match != "" {
 		q.Set("match", v.Match)
 	}
@@ -154,6 +166,10 @@ func (c *Console) rows(ctx context.Context, states []schemas.State, now time.Tim
 		}
 		if ctx.Err() == nil {
 			l := c.look(ctx, s.Circuit)
+			r.Then, r.None = atTheTrip(s), "–"
+			if s.State != schemas.Closed && s.State != schemas.ForcedClosed {
+				r.None = "none while " + wordOf(s.State)
+			}
 			r.Acceptance = l.spark("acceptance", l.Acceptance, func(p point) bool { return p.Kind == schemas.Accepted })
 			r.Availability = l.spark("availability", l.Availability,
 				func(p point) bool { return p.Kind != schemas.TransportFailure })
@@ -161,6 +177,18 @@ func (c *Console) rows(ctx context.Context, states []schemas.State, now time.Tim
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// atTheTrip returns the ratios at the trip, where the rule that fired saw all sorts of outcomes; nil elsewhere.
+func atTheTrip(s *schemas.State) *ratios {
+	if s.Cause == nil || s.Cause.Type != breaker.Ratio.String() || s.Cause.Throughput == 0 {
+		return nil
+	}
+	n, by := float64(s.Cause.Throughput), s.Cause.ByKind
+	return &ratios{
+		Rule: s.Cause.Rule, Acceptance: schemas.Percent(float64(by[schemas.Accepted]) / n),
+		Availability: schemas.Percent(1 - float64(by[schemas.TransportFailure])/n),
+	}
 }
 
 // spark plots which share of the evidence is good over the window; nil where there is none.

@@ -35,6 +35,22 @@ func TestLivePage(t *testing.T) {
 	if at, err := chromedp.Run(ctx, chromedp.Evaluate[string](focus)); err != nil || at != "/circuits/case:slow:v1" {
 		t.Errorf("the focus is at %q, %v, want where it was", at, err)
 	}
+	const lose, banner = `window.fetch = () => Promise.reject(new Error("gone")); 0`,
+		`document.getElementById("stale").checkVisibility() ? document.getElementById("stale").textContent : ""`
+	if got, err := chromedp.Run(ctx, chromedp.Evaluate[string](banner)); err != nil || got != "" {
+		t.Errorf("while there are answers: %q, %v", got, err)
+	}
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](lose)); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the page says that there is no answer", func() bool {
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[string](banner))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(got, "No answer since") && strings.Contains(got, "what was so then")
+	})
+	picture(t, ctx, "console-stale-1280-light.png")
 }
 
 // TestOverrideForm: an operator's word on one circuit, on many, and with the wrong token, in a browser.

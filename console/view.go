@@ -261,13 +261,26 @@ func (v *view) near(name string) []string {
 	return near.Names(name, slices.Values(names), nearMost)
 }
 
-// counts returns how many circuits are in each state at a time, and how many are degraded.
-func (v *view) counts(at time.Time) (by map[schemas.Phase]int, degraded int) {
+// counts returns how many circuits that a glob means, all where it is empty, are in each state at a time, and how many
+// are degraded.
+func (v *view) counts(match breaker.Glob, at time.Time) (by map[schemas.Phase]int, degraded int) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	by = map[schemas.Phase]int{schemas.Closed: len(v.circuits) - len(v.unwell)}
+	by = map[schemas.Phase]int{schemas.Closed: len(v.circuits)}
+	if match != "" {
+		by[schemas.Closed] = 0
+		for name := range v.circuits {
+			if match.Matches(name) {
+				by[schemas.Closed]++
+			}
+		}
+	}
 	for name := range v.unwell {
+		if match != "" && !match.Matches(name) {
+			continue
+		}
 		s := v.circuits[name].full.At(at)
+		by[schemas.Closed]--
 		by[s.State]++
 		if s.Degraded != nil {
 			degraded++

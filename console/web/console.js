@@ -7,7 +7,8 @@
   if (!parts().length || !window.EventSource) return;
 
   const every = 5000, least = 1000;
-  let last = 0, waiting = 0, busy = false;
+  const stale = document.getElementById("stale");
+  let heard = new Date(), last = 0, waiting = 0, busy = false;
 
   async function renew() {
     waiting = 0;
@@ -15,7 +16,9 @@
     busy = true;
     last = Date.now();
     try {
-      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      const answer = await fetch(location.href, {
+        headers: { Accept: "text/html" }, signal: AbortSignal.timeout(2 * every),
+      });
       if (!answer.ok) throw new Error(String(answer.status));
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of parts()) {
@@ -26,9 +29,14 @@
         part.replaceWith(fresh);
         if (focus) fresh.querySelector(`a[href="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
       }
+      heard = new Date();
       note.textContent = "live";
+      stale.hidden = true;
     } catch {
-      note.textContent = "no answer; trying again";
+      note.textContent = "";
+      stale.textContent = "No answer since " + heard.toISOString().slice(11, 19) +
+        " UTC: this page shows what was so then. Trying again.";
+      stale.hidden = false;
     }
     busy = false;
   }
@@ -42,7 +50,7 @@
   stream.addEventListener("transition", soon);
   stream.addEventListener("policies", soon);
   stream.onopen = () => { note.textContent = "live"; };
-  stream.onerror = () => { note.textContent = "no answer; trying again"; };
+  stream.onerror = soon;
   document.addEventListener("visibilitychange", soon);
   setInterval(soon, every);
 })();
