@@ -74,6 +74,8 @@ func TestReadFault(t *testing.T) {
 			"2:10: policies are missing; write at least " + minimal},
 		{"a second document", "version: 1\npolicies: []\n---\nversion: 1\n",
 			"3:1: a second document begins; write one document a file"},
+		{"a tab", "version: 1\npolicies:\n\t- name: p\n", "3:1: a tab: indent with spaces"},
+		{"a tab behind spaces", "version: 1\npolicies:\n- name: p\n  \tmatch: [a]\n", "4:3: a tab: indent with spaces"},
 		{"a bracket left open", "version: 1\npolicies: [\n", "3:1: the file is not YAML: did not find expected " +
 			"node content while parsing a flow node; mend the YAML here"},
 		{"a star without quotes", policies("match: [*]"),

@@ -29,7 +29,7 @@ func (r *parser) parse(text []byte) *yaml.Node {
 		r.fault(start, "the file is empty; write at least %s", minimal)
 		return nil
 	case err != nil:
-		r.syntax(err)
+		r.syntax(text, err)
 		return nil
 	}
 	switch err := d.Decode(&next); {
@@ -37,7 +37,7 @@ func (r *parser) parse(text []byte) *yaml.Node {
 		r.fault(&next, "a second document begins; write one document a file")
 		return nil
 	case !errors.Is(err, io.EOF):
-		r.syntax(err)
+		r.syntax(text, err)
 		return nil
 	}
 	root := document.Content[0]
@@ -85,7 +85,7 @@ func unreadable(text []byte) *yaml.Node {
 }
 
 // syntax notes what the parser could not read.
-func (r *parser) syntax(err error) {
+func (r *parser) syntax(text []byte, err error) {
 	var load *yaml.LoadError
 	if !errors.As(err, &load) {
 		r.fault(&yaml.Node{}, "the file is not YAML: %v; write %s", err, minimal)
@@ -103,7 +103,17 @@ func (r *parser) syntax(err error) {
 		hint = "write %YAML 1.2, or take the line out"
 	}
 	at := &yaml.Node{Line: mark.Line, Column: mark.Column}
+	lines := strings.Split(string(text), "\n")
+	if n := mark.Line; n >= 1 && n <= len(lines) && IsTab(lines[n-1], mark.Column) {
+		r.fault(at, "a tab: indent with spaces")
+		return
+	}
 	r.fault(at, "the file is not YAML: %s%s; %s", load.Message, within, hint)
+}
+
+// IsTab tells whether a tab stands at a column of a line, counted from 1.
+func IsTab(line string, column int) bool {
+	return column >= 1 && column <= len(line) && line[column-1] == '\t'
 }
 
 // bounded tells whether the document is of a reasonable size with every alias written out.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -114,7 +115,28 @@ func (k *cluster) inspect(ctx context.Context) (layout, error) {
 	for _, t := range k.topics.named() {
 		faults = append(faults, l.note(t, found.Topics[t.name], k.topics))
 	}
-	return l, errors.Join(faults...)
+	return l, together(faults)
+}
+
+// together returns faults as one error. Those that are an ErrTopics are one, too, with a line each.
+func together(faults []error) error {
+	var wrong []string
+	others := make([]error, 1, len(faults)+1)
+	for _, fault := range faults {
+		if errors.Is(fault, ErrTopics) {
+			wrong = append(wrong, strings.TrimPrefix(fault.Error(), ErrTopics.Error()+": "))
+		} else {
+			others = append(others, fault)
+		}
+	}
+	switch len(wrong) {
+	case 0:
+	case 1:
+		others[0] = fmt.Errorf("%w: %s", ErrTopics, wrong[0])
+	default:
+		others[0] = fmt.Errorf("%w:\n  %s", ErrTopics, strings.Join(wrong, "\n  "))
+	}
+	return errors.Join(others...)
 }
 
 // note takes down one topic.

@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -80,7 +79,7 @@ func (s topicSettings) refuse(topics Topics) error {
 				"`fusebox topics check` says how to mend it", ErrTopics, plan.name, policy, want))
 		}
 	}
-	return errors.Join(faults...)
+	return together(faults)
 }
 
 const (

@@ -87,6 +87,10 @@ func (r *reader) syntax(err error) {
 	if strings.Contains(what, "incompatible YAML") {
 		right = "take this line out"
 	}
+	if n := at.Line; n >= 1 && n <= len(r.lines) && breaker.IsTab(r.lines[n-1], at.Column) {
+		r.fault(at, "a tab: indent with spaces")
+		return
+	}
 	r.fault(at, "the file is not YAML: %s; %s", what, right)
 }
 

@@ -216,6 +216,7 @@ func TestDocuments(t *testing.T) {
 			"t.yaml:14:5: the step has both outcome and claim; make two steps of it\n" +
 				"t.yaml:14:40: an outcome has no \"idd\"; did you mean \"id\"?\n" +
 				"t.yaml:14:60: a step has no \"expct\"; did you mean \"expect\"?"},
+		{"a tab", "tests:\n\t- name: a\n", "t.yaml:2:1: a tab: indent with spaces"},
 		{"no YAML", one + "---\na: [", "t.yaml:17:1: the file is not YAML: did not find expected node content " +
 			"while parsing a flow node; mend the YAML here"},
 		{"a directive", "%YAML 1.2\n---\n" + one,
