@@ -42,3 +42,15 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesIsBounded: of very many long names it looks at some, and then answers.
+func TestNamesIsBounded(t *testing.T) {
+	mistyped := strings.Repeat("n", 200)
+	last := mistyped[:199] + "m"
+	for far, want := range map[int]string{10: last, 5000: ""} {
+		names := slices.Values(append(slices.Repeat([]string{strings.Repeat("f", 200)}, far), last))
+		if got := strings.Join(near.Names(mistyped, names, 3), " "); got != want {
+			t.Errorf("Names behind %d others = %q, want %q", far, got, want)
+		}
+	}
+}
