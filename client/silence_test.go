@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/fusebox-project/fusebox/client"
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -80,8 +82,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestSilenceAtTheStart opens gates that wait a minute for the brokers. What they tell of then is how it is, not that
-// something has ended of which they never told.
+// TestSilenceAtTheStart opens gates that wait for the brokers, and for what the topic holds. What they tell of then is
+// how it is, not that something has ended of which they never told.
 func TestSilenceAtTheStart(t *testing.T) {
 	for name, works := range map[string]bool{"a processor works": true, "none works": false} {
 		t.Run(name, func(t *testing.T) {
@@ -92,6 +94,7 @@ func TestSilenceAtTheStart(t *testing.T) {
 				line := w.Line()
 				line.Hold()
 				time.AfterFunc(time.Minute, line.Release)
+				line.Lose(5, kmsg.Fetch)
 				c := w.config("r1")
 				c.Kafka = line.Opts()
 				g := w.open(c)
