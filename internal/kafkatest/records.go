@@ -1,6 +1,7 @@
 package kafkatest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -37,6 +38,21 @@ func (e Endpoint) produce(t testing.TB, records []*kgo.Record, more ...kgo.Opt) 
 // now, ordered by partition and offset. Markers are left out.
 func (e Endpoint) ReadCommitted(t testing.TB, topic string) []*kgo.Record {
 	t.Helper()
+	return e.read(t, topic, func(r *kgo.Record) bool { return !r.Attrs.IsControl() })
+}
+
+// HasAborted tells whether a topic holds the marker of a transaction that was aborted.
+func (e Endpoint) HasAborted(t testing.TB, topic string) bool {
+	t.Helper()
+	aborts := []byte{0, 0, 0, 0} // The version of the marker, and its type.
+	return len(e.read(t, topic, func(r *kgo.Record) bool {
+		return r.Attrs.IsControl() && bytes.Equal(r.Key, aborts)
+	})) > 0
+}
+
+// read returns what stands up to the last stable offsets and is wanted, in order.
+func (e Endpoint) read(t testing.TB, topic string, wanted func(*kgo.Record) bool) []*kgo.Record {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	admin := kadm.NewClient(e.Client(t))
@@ -61,7 +77,7 @@ func (e Endpoint) ReadCommitted(t testing.TB, topic string) []*kgo.Record {
 			from[end.Partition], left[end.Partition] = kgo.NewOffset().At(start.Offset), end.Offset
 		}
 	})
-	records := e.readTo(ctx, t, topic, from, left)
+	records := e.readTo(ctx, t, topic, from, left, wanted)
 	slices.SortFunc(records, func(a, b *kgo.Record) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
 	})
@@ -72,6 +88,7 @@ func (e Endpoint) ReadCommitted(t testing.TB, topic string) []*kgo.Record {
 // transaction, an aborted one too, leaves a marker behind its records.
 func (e Endpoint) readTo(
 	ctx context.Context, t testing.TB, topic string, from map[int32]kgo.Offset, left map[int32]int64,
+	wanted func(*kgo.Record) bool,
 ) []*kgo.Record {
 	t.Helper()
 	if len(left) == 0 {
@@ -86,8 +103,8 @@ func (e Endpoint) readTo(
 			t.Fatalf("read %s: %v; not reached: %v (partition to end offset)", topic, err, left)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
-			end, wanted := left[r.Partition]
-			if wanted && !r.Attrs.IsControl() {
+			end, reads := left[r.Partition]
+			if reads && wanted(r) {
 				records = append(records, r)
 			}
 			if r.Offset+1 >= end {
