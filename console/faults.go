@@ -30,9 +30,9 @@ func suggester(schemas func(ref string) *huma.Schema) huma.Transformer {
 			_, name, _ := strings.Cut(fault.Location, ".")
 			switch op := ctx.Operation(); fault.Message {
 			case unknownParameter:
-				fault.Message += orMeant(near.Words(name, parameters(op)))
+				fault.Message += near.Question(near.Words(name, parameters(op)))
 			case validation.MsgUnexpectedProperty:
-				fault.Message += orMeant(near.Words(name, members(op, schemas)))
+				fault.Message += near.Question(near.Words(name, members(op, schemas)))
 			}
 		}
 		return model, nil
@@ -80,7 +80,7 @@ func (c *Console) unserved(mux *http.ServeMux, w http.ResponseWriter, r *http.Re
 	}
 	if len(allowed) == 0 {
 		refuse(w, http.StatusNotFound, r.URL.Path+" is not served"+
-			orMeant(near.Words(r.URL.Path, []string{"/circuits/", "/processors", "/policies", "/openapi.json"}))+
+			near.Question(near.Words(r.URL.Path, []string{"/circuits/", "/processors", "/policies", "/openapi.json"}))+
 			"; /openapi.json describes what is")
 		return
 	}

@@ -7,12 +7,12 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/near"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -106,7 +106,7 @@ func (c *Console) overrideOne(ctx context.Context, in *overrideInput) (*saidOutp
 	nearby := c.view.near(in.Name)
 	if in.Body.Mode == schemas.Clear.String() {
 		return nil, huma.Error404NotFound("circuit " + in.Name + " is not known: there is nothing to clear" +
-			orMeant(nearby))
+			near.Question(nearby))
 	}
 	out := answer([]string{in.Name}, []stateJSON{})
 	if !in.Body.DryRun {
@@ -121,14 +121,6 @@ func (c *Console) overrideOne(ctx context.Context, in *overrideInput) (*saidOutp
 // answer is what is answered where all that is meant is known.
 func answer(meant []string, circuits []stateJSON) *saidOutput {
 	return &saidOutput{http.StatusOK, said{Meant: meant, Circuits: circuits, Known: true}}
-}
-
-// orMeant names circuits that may have been meant, as the end of a sentence: "" where there is none.
-func orMeant(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(names, " or ") + "?"
 }
 
 func (c *Console) overrideMany(ctx context.Context, in *overridesInput) (*saidOutput, error) {

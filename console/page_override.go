@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/processor/near"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -123,7 +124,7 @@ func (c *Console) meant(form *overrideForm) ([]string, error) {
 	if n := len(names); err == nil && (n == 0 || n > MostOverrides) {
 		form.Faults["match"] = fmt.Sprintf("This means %d known circuits; want 1 to %d", n, MostOverrides)
 		if n == 0 {
-			form.Faults["match"] += orMeant(c.view.near(form.Target))
+			form.Faults["match"] += near.Question(c.view.near(form.Target))
 		}
 	}
 	return names, err

@@ -185,7 +185,7 @@ func unknownNames(environment map[string]string) configError {
 		for _, word := range near.Words(rest, variableWords()) {
 			meant = append(meant, "FUSEBOX_"+word)
 		}
-		faults.add(name + " is no variable of Fusebox" + orMeant(meant[:min(1, len(meant))]))
+		faults.add(name + " is no variable of Fusebox" + near.Question(meant[:min(1, len(meant))]))
 	}
 	slices.Sort(faults)
 	return faults

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/console"
+	"github.com/fusebox-project/fusebox/processor/near"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -198,7 +199,7 @@ func (r *overrideRequest) confirm(in io.Reader, out io.Writer, read *stateTopic,
 	case isKnown:
 		return nil
 	default:
-		fmt.Fprintf(out, "note: %s was not known before%s\n", r.target, orMeant(read.near(r.target, 3)))
+		fmt.Fprintf(out, "note: %s was not known before%s\n", r.target, near.Question(read.near(r.target, 3)))
 	}
 	if r.yes {
 		return nil

@@ -80,7 +80,7 @@ func unknownCommand(group *cobra.Command, name string) error {
 			}
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s", name, group.CommandPath(), orMeant(meant))
+	return fmt.Errorf("unknown command %q for %q%s", name, group.CommandPath(), near.Question(meant))
 }
 
 // commandsOf returns all commands below one that do something.

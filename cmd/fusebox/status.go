@@ -208,7 +208,7 @@ func (s *stateTopic) unknown(name string) error {
 		return usageErrorf("%q is a glob, and no circuit has that name: write --match %q", name, name)
 	}
 	problem := fmt.Sprintf("%s is not known: no record is kept of it, so it is closed at epoch 0", name)
-	return errors.New(problem + orMeant(s.near(name, 3)))
+	return errors.New(problem + near.Question(s.near(name, 3)))
 }
 
 // near returns at most so many known names that a name may stand for, the nearest first.

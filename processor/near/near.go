@@ -4,6 +4,7 @@ package near
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/agnivade/levenshtein"
 )
@@ -28,4 +29,12 @@ func Words(mistyped string, words []string) []string {
 		near = append(near, c.word)
 	}
 	return near
+}
+
+// Question asks whether one of these is meant, as the end of a sentence: "" where there is none.
+func Question(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(words, " or ") + "?"
 }
