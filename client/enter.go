@@ -12,9 +12,8 @@ import (
 // due and nobody else of this process asks for it, it waits for the lease, Config.ProbeWait or as long as the context
 // allows, and returns the context's cause where that ends first.
 func (g *Gate) Enter(ctx context.Context, circuit string) (Lease, error) {
-	s, known := g.known.Load().circuits.Load(circuit)
-	word := unknown
-	if known {
+	s, word := g.known.Load().circuits.load(circuit), unknown
+	if s != nil {
 		word = s.word.Load()
 	} else if err := schemas.CheckCircuit(circuit); err != nil {
 		return Lease{}, fmt.Errorf("enter: %w", err)

@@ -214,7 +214,7 @@ func (f *follower) reached() {
 func (g *Gate) catchUp(t *table) {
 	g.known.Store(t)
 	if !g.isReady() {
-		g.config.Log.Info("the gate knows the circuits", "circuits", t.circuits.Size(), "topic", g.config.Topics.State)
+		g.config.Log.Info("the gate knows the circuits", "circuits", t.circuits.size(), "topic", g.config.Topics.State)
 		close(g.ready)
 	}
 	g.heed()

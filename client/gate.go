@@ -121,7 +121,7 @@ func (g *Gate) isClosed() bool {
 // State returns a circuit as it is now, and has no side effect.
 func (g *Gate) State(circuit string) State {
 	t := g.known.Load()
-	slot, _ := t.circuits.Load(circuit)
+	slot := t.circuits.load(circuit)
 	home := t.home(circuit, slot)
 	now := home.now()
 	derived, seen := slot.at(circuit, now)

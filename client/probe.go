@@ -242,7 +242,7 @@ func (p *prober) giveBack(id string) {
 
 // giveBackAll returns the leases that no call has come for, and those that may still be granted.
 func (g *Gate) giveBackAll() {
-	for _, s := range g.known.Load().circuits.All() {
+	for s := range g.known.Load().circuits.all() {
 		p := s.prober.Load()
 		if p == nil {
 			continue

@@ -43,7 +43,7 @@ type meter struct {
 func (g *Gate) Stats() Stats {
 	t, c := g.known.Load(), &g.counts
 	s := Stats{
-		Ready: g.isReady(), Circuits: t.circuits.Size(),
+		Ready: g.isReady(), Circuits: t.circuits.size(),
 		Silences: c.silences.Load(), Records: c.records.Load(), Unreadable: c.unreadable.Load(),
 		Refused: c.refused.Load(), Claims: c.claims.Load(), Leases: c.leases.Load(), GivenBack: c.givenBack.Load(),
 		SignalsLost: c.signalsLost.Load(), Reports: g.reporter.Stats(),

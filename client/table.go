@@ -6,7 +6,6 @@ import (
 	"time"
 	"unique"
 
-	"github.com/puzpuzpuz/xsync/v4"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -14,7 +13,7 @@ import (
 
 // table is what a gate knows: all circuits, and when each partition was last heard of. One goroutine writes it.
 type table struct {
-	circuits   *xsync.Map[string, *slot]
+	circuits   *index
 	partitions atomic.Pointer[[]*partition] // Never shorter than before.
 	began      time.Time                    // A partition that was never heard of is silent since then.
 }
@@ -28,10 +27,16 @@ type partition struct {
 	silent atomic.Bool  // That was told.
 }
 
-// slot is what a gate knows of one circuit.
+// slot is what a gate knows of one circuit. All that Enter reads of one through which every call goes is its first 64
+// bytes, where the name is no longer than they have room for.
 type slot struct {
-	word   atomic.Int64                  // All that Enter reads of a circuit through which every call goes.
-	state  atomic.Pointer[schemas.State] // Nil once the circuit is forgotten.
+	hash   uint64 // Of the name, with the seed of the index.
+	word   atomic.Int64
+	length uint8 // Of the name.
+	head   [47]byte
+	rest   string // Of the name, beyond head.
+
+	state  atomic.Pointer[schemas.State] // Nil once the circuit is forgotten: then a record makes a new slot.
 	prober atomic.Pointer[prober]        // Nil until the circuit opens.
 	ledger atomic.Pointer[ledger]        // Of the combiner, so that a report need not look it up; nil until one did.
 	home   *partition
@@ -55,7 +60,7 @@ func wordOf(s *schemas.State) int64 {
 var unknown = wordOf(&schemas.State{})
 
 func newTable(now time.Time) *table {
-	t := &table{circuits: xsync.NewMap[string, *slot](), began: now}
+	t := &table{circuits: newIndex(), began: now}
 	t.partitions.Store(&[]*partition{})
 	return t
 }
@@ -90,26 +95,28 @@ func (t *table) home(circuit string, s *slot) *partition {
 
 // put takes a record of a circuit in. It returns nil where that is not newer than what is known.
 func (t *table) put(state *schemas.State, home *partition) *slot {
-	s, known := t.circuits.Load(state.Circuit)
-	if !known {
+	s := t.circuits.load(state.Circuit)
+	if s == nil || s.state.Load() == nil {
 		s = &slot{home: home}
-	} else if before := s.state.Load(); before != nil && !state.Newer(before) {
+		s.set(state)
+		t.circuits.store(state.Circuit, s)
+		return s
+	}
+	if !state.Newer(s.state.Load()) {
 		return nil
 	}
 	s.set(state)
-	if !known {
-		t.circuits.Store(state.Circuit, s)
-	}
 	return s
 }
 
 // forget takes a tombstone in. It returns nil where the circuit was not known.
 func (t *table) forget(circuit string) *slot {
-	s, known := t.circuits.LoadAndDelete(circuit)
-	if !known {
+	s := t.circuits.load(circuit)
+	if s == nil || s.state.Load() == nil {
 		return nil
 	}
 	s.set(nil)
+	t.circuits.dropped()
 	return s
 }
 
