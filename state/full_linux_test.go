@@ -143,3 +143,58 @@ func TestPitfall19ItFillsTheDiskItself(t *testing.T) {
 		t.Error("Close with changes left = nil, want an error")
 	}
 }
+
+// TestPitfall19ADiskThatFillsHalfWay has room for some partitions of a cycle and not for all: every value stays to be
+// had, and what is opened later has each partition's position only with all that it covers.
+func TestPitfall19ADiskThatFillsHalfWay(t *testing.T) {
+	disk := smallDisk(t, 24)
+	dir := filepath.Join(disk, "data")
+	s := open(t, dir, tiny)
+	rng := rand.New(rand.NewPCG(2, 0))
+	const partitions, circuits = 16, 3000
+	want := make([]map[string]string, partitions)
+	for p := range want {
+		want[p] = map[string]string{}
+		var changes []state.Change
+		for i := range circuits {
+			circuit, value := fmt.Sprint(i), string(noise(rng, 700))
+			want[p][circuit] = value
+			changes = append(changes, set(circuit, value))
+		}
+		s.Save(int32(p), changes, at(int64(p)+1))
+	}
+	check := func(p int) (missing int) {
+		for circuit, value := range want[p] {
+			got, ok, err := s.Load(int32(p), circuit)
+			if err != nil || ok && string(got) != value {
+				t.Fatalf("Load(%d, %q) = %d bytes, %t, %v, want %d", p, circuit, len(got), ok, err, len(value))
+			}
+			if !ok {
+				missing++
+			}
+		}
+		return missing
+	}
+	if err := tryFlush(s, time.Second); err == nil {
+		t.Fatal("34 MB fit on a disk of 24 MiB")
+	}
+	for p := range partitions {
+		if n := check(p); n > 0 {
+			t.Errorf("partition %d lost %d circuits to a full disk", p, n)
+		}
+	}
+	if n := s.Stats().Pending; n == 0 || n == partitions*circuits {
+		t.Errorf("%d circuits wait in memory, want some, as there was room for some", n)
+	}
+	if err := s.Close(); err == nil {
+		t.Error("Close with changes left = nil, want an error")
+	}
+	s = open(t, dir, tiny)
+	for p := range partitions {
+		if _, known, err := s.Position(int32(p)); err != nil {
+			t.Error(err)
+		} else if n := check(p); known && n > 0 {
+			t.Errorf("partition %d has a position without %d of its circuits", p, n)
+		}
+	}
+}

@@ -143,13 +143,17 @@ func (s *Store) Position(partition int32) (Position, bool, error) {
 	return position, p.known, nil
 }
 
-// take hands what waits to the writer. It reports whether there is anything.
-func (p *part) take() (taken, bool) {
+// waits tells whether there is anything to write.
+func (p *part) waits() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.pending.values) == 0 && p.saves == p.stored && !p.wiped {
-		return taken{}, false
-	}
+	return len(p.pending.values) > 0 || p.saves != p.stored || p.wiped
+}
+
+// take hands what waits to the writer.
+func (p *part) take() taken {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	t := taken{
 		part: p, epoch: p.epoch, wiped: p.wiped, changes: p.pending.values, bytes: p.bytes, position: p.position,
 	}
@@ -157,11 +161,28 @@ func (p *part) take() (taken, bool) {
 		t.saves = p.saves
 	}
 	p.writing, p.pending = p.pending, waiting{}
-	return t, true
+	return t
 }
 
 // spareMost is for how many changes a map is kept.
 const spareMost = 16 << 10
+
+// release gives the memory of what was taken free: Badger has it, and whoever looks finds it there.
+func (t taken) release() {
+	p := t.part
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.epoch != t.epoch {
+		return
+	}
+	if len(p.writing.values) <= spareMost {
+		clear(p.writing.values)
+		p.writing.heap.reset()
+		p.spare = p.writing
+	}
+	p.writing = waiting{}
+	p.bytes -= t.bytes
+}
 
 // settle notes that what was taken is on disk. If the partition was wiped meanwhile, it has become garbage.
 func (t taken) settle() {
@@ -174,13 +195,7 @@ func (t taken) settle() {
 	if p.epoch != t.epoch {
 		return
 	}
-	if len(p.writing.values) <= spareMost {
-		clear(p.writing.values)
-		p.writing.heap.reset()
-		p.spare = p.writing
-	}
-	p.wiped, p.writing = false, waiting{}
-	p.bytes -= t.bytes
+	p.wiped = false
 	if t.saves > 0 {
 		p.stored, p.written = t.saves, t.position.Offset
 	}
@@ -222,8 +237,8 @@ func (p *part) look(circuit string) (value []byte, waits bool, epoch uint32) {
 	return bytes.Clone(value), waits, p.epoch
 }
 
-// waits returns a copy of all that waits, and the epoch that it belongs to.
-func (p *part) waits() (all map[string][]byte, epoch uint32) {
+// copyAll returns a copy of all that waits, and the epoch that it belongs to.
+func (p *part) copyAll() (all map[string][]byte, epoch uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all = make(map[string][]byte, len(p.writing.values)+len(p.pending.values))

@@ -87,7 +87,7 @@ func (s *Store) walk(partition int32, begin string, values bool, f func(string, 
 		return err
 	}
 	defer s.readers.Done()
-	waiting, epoch := p.waits()
+	waiting, epoch := p.copyAll()
 	if db := s.db.Load(); db != nil {
 		c := openCursor(db, valueKey(partition, epoch, begin), values)
 		defer c.close()

@@ -166,49 +166,52 @@ func (s *Store) cycle(last bool) (more bool, err error) {
 }
 
 // flushParts writes what waits for each partition, its epoch first and its position last.
-func (s *Store) flushParts(parts []*part) (err error) {
+func (s *Store) flushParts(parts []*part) error {
 	s.more.Store(0)
-	var all []taken
+	var due []*part
 	for _, p := range parts {
-		if t, ok := p.take(); ok {
-			all = append(all, t)
+		if p.waits() {
+			due = append(due, p)
 		}
 	}
-	if len(all) == 0 {
+	if len(due) == 0 {
 		return nil
 	}
-	defer func() {
-		for _, t := range all {
-			if err == nil {
-				t.settle()
-			} else {
-				t.giveBack()
-			}
-		}
-	}()
-	return s.withBadger(func(db *badger.DB) error { return s.writeAll(db, all) })
+	return s.withBadger(func(db *badger.DB) error { return s.writeAll(db, due) })
 }
 
+// heldMost is how many bytes are taken before those that were are on their way to the disk, and leave memory.
+const heldMost = 8 << 20
+
 // writeAll syncs between the values and the positions: a position must not outlive a value that it covers. See the
-// package comment for what a sync does not reach.
-func (s *Store) writeAll(db *badger.DB, all []taken) error {
+// package comment for what a sync does not reach. A partition's values are taken when their turn comes, as what was
+// taken lies in memory beside what is saved meanwhile.
+func (s *Store) writeAll(db *badger.DB, parts []*part) error {
 	b := batch{store: s, db: db}
 	defer b.discard()
-	for _, t := range all {
-		partition := t.part.partition
-		if t.wiped {
-			if err := b.put(epochKey(partition), binary.BigEndian.AppendUint32(nil, t.epoch)); err != nil {
-				return err
-			}
+	var all, held []taken
+	defer func() {
+		for _, t := range held {
+			t.giveBack()
 		}
-		for circuit, value := range t.changes {
-			if err := b.put(valueKey(partition, t.epoch, circuit), value); err != nil {
-				return fmt.Errorf("write partition %d, circuit %q: %w", partition, circuit, err)
-			}
+	}()
+	bytes := int64(0)
+	for i, p := range parts {
+		t := p.take()
+		all, held, bytes = append(all, t), append(held, t), bytes+t.bytes
+		if err := t.write(&b); err != nil {
+			return err
 		}
-	}
-	if err := b.flush(); err != nil {
-		return err
+		if bytes < heldMost && i < len(parts)-1 {
+			continue
+		}
+		if err := b.flush(); err != nil {
+			return err
+		}
+		for _, t := range held {
+			t.release()
+		}
+		held, bytes = held[:0], 0
 	}
 	if err := db.Sync(); err != nil {
 		return err
@@ -221,7 +224,29 @@ func (s *Store) writeAll(db *badger.DB, all []taken) error {
 			return err
 		}
 	}
-	return b.flush()
+	if err := b.flush(); err != nil {
+		return err
+	}
+	for _, t := range all {
+		t.settle()
+	}
+	return nil
+}
+
+// write adds the epoch, where it is new, and the values to a batch.
+func (t taken) write(b *batch) error {
+	partition := t.part.partition
+	if t.wiped {
+		if err := b.put(epochKey(partition), binary.BigEndian.AppendUint32(nil, t.epoch)); err != nil {
+			return err
+		}
+	}
+	for circuit, value := range t.changes {
+		if err := b.put(valueKey(partition, t.epoch, circuit), value); err != nil {
+			return fmt.Errorf("write partition %d, circuit %q: %w", partition, circuit, err)
+		}
+	}
+	return nil
 }
 
 // withBadger calls a function that writes, if Badger can be written to. Badger ends the process when it is written to

@@ -22,6 +22,7 @@ type publisher struct {
 	refused error         // Why a record of the transaction was not even handed to the client.
 	failure atomic.Pointer[error]
 	newest  map[string]int // By circuit: its last state in the transaction.
+	promise func(*kgo.Record, error)
 }
 
 const (
@@ -33,6 +34,9 @@ const (
 func (b *publisher) reset() {
 	if cap(b.text) > textKeptMost {
 		b.text = nil
+	}
+	if b.promise == nil {
+		b.promise = b.settled // Made once: made for each record it would be allocated.
 	}
 	b.text, b.used, b.refused = b.text[:0], 0, nil
 	b.failure.Store(nil)
@@ -96,7 +100,7 @@ func (b *publisher) produce(ctx context.Context, s *kgo.GroupTransactSession, r 
 		}
 		return
 	}
-	s.Produce(ctx, r, b.settled)
+	s.Produce(ctx, r, b.promise)
 }
 
 // errTooLarge says that a partition has something to publish that does not fit.
