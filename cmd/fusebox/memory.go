@@ -36,11 +36,32 @@ func (c config) limitMemory(ctx context.Context) {
 	}()
 }
 
-// keepMemoryTo sets the limit to the goal, or to what leaves a fifth of it free where more is in use: near its limit
-// the collector would take half of the machine, and gain nothing.
+// keepMemoryTo sets the limit to the goal, or to what leaves a third of the heap free where more is in use: near its
+// limit the collector would take half of the machine, and gain nothing.
 func keepMemoryTo(goal int64) {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	inUse := int64(live[0].Value.Uint64())
-	debug.SetMemoryLimit(max(goal, inUse+inUse/4))
+	debug.SetMemoryLimit(max(goal, memoryFor(readMemory())))
+}
+
+// memory is what the runtime says of its memory, in bytes.
+type memory struct {
+	live    int64 // Of the heap, when it was last collected.
+	objects int64 // Of the heap, dead ones too.
+	mapped  int64 // All, but what is not in use at all.
+}
+
+func readMemory() memory {
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+	}
+	metrics.Read(samples)
+	at := func(i int) int64 { return int64(samples[i].Value.Uint64()) }
+	return memory{live: at(0), objects: at(1), mapped: at(2) - at(3) - at(4)}
+}
+
+// memoryFor returns the limit under which a heap grows to half as much again as is in use. The collector takes stacks,
+// tables and gaps between objects off a limit, and 3 % to be safe, and keeps the heap to what is left.
+func memoryFor(m memory) int64 {
+	return (m.live + m.live/2 + m.mapped - m.objects) * 100 / 97
 }
