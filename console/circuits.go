@@ -12,6 +12,7 @@ import (
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/processor"
 	"github.com/fusebox-project/fusebox/processor/kafka"
+	"github.com/fusebox-project/fusebox/processor/near"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -101,14 +102,15 @@ func behind(err error) error {
 	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(err.Error()), http.Header{"Retry-After": {"1"}})
 }
 
-// known returns a circuit as it is now, or the answer that nobody has heard of it.
+// known returns a circuit as it is now, or the answer that nobody has heard of it, with those that may be meant.
 func (c *Console) known(name string) (schemas.State, error) {
 	s, known, err := c.view.state(name, time.Now())
 	switch {
 	case err != nil:
 		return s, behind(err)
 	case !known:
-		return s, huma.Error404NotFound("circuit " + name + " is not known: it is closed at epoch 0")
+		return s, huma.Error404NotFound("circuit " + name + " is not known: it is closed at epoch 0" +
+			near.Question(c.view.near(name)))
 	}
 	return s, nil
 }

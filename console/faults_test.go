@@ -42,7 +42,8 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// TestUnknownCircuit: an override of a circuit that nobody has heard of says so, and names those that may be meant.
+// TestUnknownCircuit: what is asked or said of a circuit that nobody has heard of is answered with that, and with those
+// that may be meant.
 func TestUnknownCircuit(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
 		w.report("extraction:gpt:v4", "accepted", 1)
@@ -73,8 +74,17 @@ func TestUnknownCircuit(t *testing.T) {
 					tt.known, tt.near)
 			}
 		}
-		if a := w.get("/v1/circuits/extractoin:gpt:v4"); a.status != 404 {
-			t.Errorf("after a dry run the circuit is known: %s", a.body)
+		const meant = "is not known: it is closed at epoch 0; did you mean extraction:gpt:v4?"
+		for _, a := range []answer{
+			w.get("/v1/circuits/extractoin:gpt:v4"), // A dry run has not made it known.
+			w.post("/v1/circuits/extractoin:gpt:v4/claims", apiToken, `{"holder":"r1"}`),
+		} {
+			if a.status != 404 || !strings.Contains(a.body, meant) {
+				t.Errorf("what is asked of a mistyped circuit = %d %s, want 404 with %q", a.status, a.body, meant)
+			}
+		}
+		if a := w.get("/v1/circuits/billing"); a.status != 404 || strings.Contains(a.body, "did you mean") {
+			t.Errorf("GET of a circuit like none = %d %s, want 404 and no other named", a.status, a.body)
 		}
 	})
 }
