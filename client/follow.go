@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/internal/offsets"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -91,26 +92,19 @@ func (f *follower) findEnds(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	admin := kadm.NewClient(f.gate.kafka)
-	starts, err := admin.ListStartOffsets(ctx, f.topic)
-	if err == nil {
-		err = starts.Error()
-	}
+	starts, err := offsets.Starts(ctx, admin, f.topic)
 	if err != nil {
-		return f.explain(fmt.Errorf("ask for the start of %s: %w", f.topic, err))
+		return f.explain(err)
 	}
-	ends, err := admin.ListEndOffsets(ctx, f.topic)
-	if err == nil {
-		err = ends.Error()
-	}
+	ends, err := offsets.Ends(ctx, admin, f.topic)
 	if err != nil {
-		return f.explain(fmt.Errorf("ask for the end of %s: %w", f.topic, err))
+		return f.explain(err)
 	}
-	f.ends = map[int32]int64{}
-	for id, end := range ends[f.topic] {
+	for id := range ends {
 		f.coming.partition(id)
-		f.next[id] = starts[f.topic][id].Offset
-		f.ends[id] = end.Offset
+		f.next[id] = starts[id]
 	}
+	f.ends = ends
 	return nil
 }
 
@@ -331,10 +325,8 @@ func (f *follower) unreadable(err error) {
 
 // pause waits, or until the context ends.
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/fusebox-project/fusebox/internal/offsets"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -217,18 +218,15 @@ func eventsOf(records []*kgo.Record) []event {
 // enough.
 func (c *Console) since(ctx context.Context, at time.Time, partition int32, yield func([]event) bool) error {
 	topic := c.config.Topics.Transitions
-	begin, err := kadm.NewClient(c.client).ListOffsetsAfterMilli(ctx, at.UnixMilli(), topic)
-	if err == nil {
-		err = begin.Error()
-	}
-	if err != nil {
-		return fmt.Errorf("ask where %s was at %s: %w", topic, at.Format(time.RFC3339), err)
-	}
-	_, ends, err := span(ctx, c.client, topic)
+	admin := kadm.NewClient(c.client)
+	starts, err := offsets.At(ctx, admin, topic, at)
 	if err != nil {
 		return err
 	}
-	starts := offsets(begin, topic)
+	ends, err := offsets.Committed(ctx, admin, topic)
+	if err != nil {
+		return err
+	}
 	if partition >= 0 {
 		starts = map[int32]int64{partition: starts[partition]}
 		ends = map[int32]int64{partition: ends[partition]}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/internal/offsets"
 )
 
 const (
@@ -77,29 +79,11 @@ func (r *reader) reached(ends map[int32]int64) bool {
 // span returns where a topic begins and, for readers of what is committed, ends.
 func span(ctx context.Context, client *kgo.Client, topic string) (starts, ends map[int32]int64, err error) {
 	admin := kadm.NewClient(client)
-	begin, err := admin.ListStartOffsets(ctx, topic)
-	if err == nil {
-		err = begin.Error()
+	if starts, err = offsets.Starts(ctx, admin, topic); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("ask for the start of %s: %w", topic, err)
-	}
-	end, err := admin.ListCommittedOffsets(ctx, topic)
-	if err == nil {
-		err = end.Error()
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("ask for the end of %s: %w", topic, err)
-	}
-	return offsets(begin, topic), offsets(end, topic), nil
-}
-
-func offsets(listed kadm.ListedOffsets, topic string) map[int32]int64 {
-	all := make(map[int32]int64, len(listed[topic]))
-	for partition, o := range listed[topic] {
-		all[partition] = o.Offset
-	}
-	return all
+	ends, err = offsets.Committed(ctx, admin, topic)
+	return starts, ends, err
 }
 
 // states follows the state topic until the context ends. What may pass, it tries again, from the start of the topic.
@@ -140,10 +124,8 @@ func (c *Console) stateTopic(ctx context.Context) error {
 
 // sleep waits, or until the context ends.
 func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }

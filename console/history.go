@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/internal/offsets"
 )
 
 // searchWithin is how long a search of the transitions topic may take. What it has found by then is the answer.
@@ -83,7 +86,7 @@ func (c *Console) history(ctx context.Context, circuit string, since time.Time, 
 
 // home returns the partition where a circuit's records are, -1 where that is not known.
 func (c *Console) home(ctx context.Context, circuit string) int32 {
-	_, ends, err := span(ctx, c.client, c.config.Topics.Transitions)
+	ends, err := offsets.Committed(ctx, kadm.NewClient(c.client), c.config.Topics.Transitions)
 	if err != nil || len(ends) == 0 {
 		return -1
 	}

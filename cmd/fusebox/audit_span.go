@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/internal/offsets"
 	"github.com/fusebox-project/fusebox/processor/audit"
 	"github.com/fusebox-project/fusebox/processor/kafka"
 	"github.com/fusebox-project/fusebox/schemas"
@@ -82,18 +83,18 @@ func (a *auditor) look(ctx context.Context, topics []string) error {
 		return err
 	}
 	for _, topic := range topics {
-		if a.starts[topic], err = offsetsAt(ctx, a.admin, topic, time.Time{}, a.admin.ListStartOffsets); err != nil {
+		if a.starts[topic], err = offsets.Starts(ctx, a.admin, topic); err != nil {
 			return err
 		}
 	}
 	transitions := a.topics.Transitions
-	if a.from, err = offsetsAt(ctx, a.admin, transitions, a.since, a.admin.ListStartOffsets); err != nil {
+	if a.from, err = offsetsAt(ctx, a.admin, transitions, a.since, offsets.Starts); err != nil {
 		return err
 	}
-	if a.ends, err = offsetsAt(ctx, a.admin, transitions, time.Time{}, a.admin.ListEndOffsets); err != nil {
+	if a.ends, err = offsets.Ends(ctx, a.admin, transitions); err != nil {
 		return err
 	}
-	a.to, err = offsetsAt(ctx, a.admin, transitions, a.until, a.admin.ListEndOffsets)
+	a.to, err = offsetsAt(ctx, a.admin, transitions, a.until, offsets.Ends)
 	return err
 }
 
@@ -314,7 +315,7 @@ func (a *auditor) policiesBefore(ctx context.Context, s *auditSpan, first *schem
 
 // policiesNow returns the policies of the state topic, nil where they have another version.
 func (a *auditor) policiesNow(ctx context.Context, version string) (*breaker.Policies, error) {
-	ends, err := offsetsAt(ctx, a.admin, a.topics.State, time.Time{}, a.admin.ListEndOffsets)
+	ends, err := offsets.Ends(ctx, a.admin, a.topics.State)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/fusebox-project/fusebox/internal/offsets"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -100,15 +100,14 @@ func (b *bench) trips(ctx context.Context, load *benchLoad, waits *brokerWaits) 
 // reader returns a reader of the state topic from its ends of now on, as a router is one.
 func (b *bench) reader(ctx context.Context) (*kgo.Client, error) {
 	topic := b.site.topics.State
-	ends, err := b.site.admin.ListEndOffsets(ctx, topic)
-	if err == nil {
-		err = ends.Error()
-	}
+	ends, err := offsets.Ends(ctx, b.site.admin, topic)
 	if err != nil {
-		return nil, fmt.Errorf("ask for the end of %s: %w", topic, err)
+		return nil, err
 	}
 	from := map[int32]kgo.Offset{}
-	ends.Each(func(o kadm.ListedOffset) { from[o.Partition] = kgo.NewOffset().At(o.Offset) })
+	for partition, end := range ends {
+		from[partition] = kgo.NewOffset().At(end)
+	}
 	return b.config.dial(ctx, nil, kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}))
 }

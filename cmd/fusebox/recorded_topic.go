@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/fusebox-project/fusebox/internal/offsets"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -59,15 +60,15 @@ func ranges(ctx context.Context, client *kgo.Client, topic string, since, until 
 	starts, ends map[int32]int64, err error,
 ) {
 	adm := kadm.NewClient(client)
-	from, err := offsetsAt(ctx, adm, topic, since, adm.ListStartOffsets)
+	from, err := offsetsAt(ctx, adm, topic, since, offsets.Starts)
 	if err != nil {
 		return nil, nil, err
 	}
-	committed, err := offsetsAt(ctx, adm, topic, time.Time{}, adm.ListCommittedOffsets)
+	committed, err := offsets.Committed(ctx, adm, topic)
 	if err != nil {
 		return nil, nil, err
 	}
-	to, err := offsetsAt(ctx, adm, topic, until, adm.ListCommittedOffsets)
+	to, err := offsetsAt(ctx, adm, topic, until, offsets.Committed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,26 +80,12 @@ func ranges(ctx context.Context, client *kgo.Client, topic string, since, until 
 
 // offsetsAt returns the first offset of each partition at or after a time, or what otherwise says where there is none.
 func offsetsAt(ctx context.Context, adm *kadm.Client, topic string, at time.Time,
-	otherwise func(context.Context, ...string) (kadm.ListedOffsets, error),
+	otherwise func(context.Context, *kadm.Client, string) (map[int32]int64, error),
 ) (map[int32]int64, error) {
-	list := otherwise
-	if !at.IsZero() {
-		list = func(ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
-			return adm.ListOffsetsAfterMilli(ctx, at.UnixMilli(), topics...)
-		}
+	if at.IsZero() {
+		return otherwise(ctx, adm, topic)
 	}
-	listed, err := list(ctx, topic)
-	if err == nil {
-		err = listed.Error()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("ask for the offsets of %s: %w", topic, err)
-	}
-	offsets := make(map[int32]int64)
-	for partition, l := range listed[topic] {
-		offsets[partition] = l.Offset
-	}
-	return offsets, nil
+	return offsets.At(ctx, adm, topic, at)
 }
 
 // newRecordBar is newBar over records.

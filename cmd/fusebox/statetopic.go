@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/breaker"
+	"github.com/fusebox-project/fusebox/internal/offsets"
 	"github.com/fusebox-project/fusebox/schemas"
 )
 
@@ -36,25 +37,18 @@ type stateTopic struct {
 // context bounds it: a transaction that stays open hides what comes after it, and the error says so.
 func readStateTopic(ctx context.Context, client *kgo.Client, topic string) (*stateTopic, error) {
 	adm := kadm.NewClient(client)
-	starts, err := adm.ListStartOffsets(ctx, topic)
-	if err == nil {
-		err = starts.Error()
-	}
+	starts, err := offsets.Starts(ctx, adm, topic)
 	if err != nil {
-		return nil, fmt.Errorf("ask for the start of %s: %w", topic, err)
+		return nil, err
 	}
-	ends, err := adm.ListEndOffsets(ctx, topic)
-	if err == nil {
-		err = ends.Error()
-	}
+	ends, err := offsets.Ends(ctx, adm, topic)
 	if err != nil {
-		return nil, fmt.Errorf("ask for the end of %s: %w", topic, err)
+		return nil, err
 	}
 	read := &stateTopic{circuits: make(map[string]known), ends: make(map[int32]int64)}
-	for partition, end := range ends[topic] {
-		start := starts[topic][partition].Offset
-		r := partitionReader{client: client, topic: topic, partition: partition, position: start}
-		if err := r.readTo(ctx, end.Offset, read.add); err != nil {
+	for partition, end := range ends {
+		r := partitionReader{client: client, topic: topic, partition: partition, position: starts[partition]}
+		if err := r.readTo(ctx, end, read.add); err != nil {
 			return nil, err
 		}
 		read.ends[partition] = r.position
@@ -205,10 +199,8 @@ func (r *partitionReader) find(ctx context.Context) error {
 
 // pause waits, or until the context ends.
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }

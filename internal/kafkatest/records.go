@@ -9,6 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/fusebox-project/fusebox/internal/offsets"
 )
 
 // Produce writes records and waits for all of them. A record goes to the partition that murmur2 of its key chooses.
@@ -56,27 +58,20 @@ func (e Endpoint) read(t testing.TB, topic string, wanted func(*kgo.Record) bool
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	admin := kadm.NewClient(e.Client(t))
-	starts, err := admin.ListStartOffsets(ctx, topic)
-	if err == nil {
-		err = starts.Error()
-	}
+	starts, err := offsets.Starts(ctx, admin, topic)
 	if err != nil {
-		t.Fatalf("read %s: list start offsets: %v", topic, err)
+		t.Fatal(err)
 	}
-	ends, err := admin.ListCommittedOffsets(ctx, topic)
-	if err == nil {
-		err = ends.Error()
-	}
+	ends, err := offsets.Committed(ctx, admin, topic)
 	if err != nil {
-		t.Fatalf("read %s: list last stable offsets: %v", topic, err)
+		t.Fatal(err)
 	}
 	from, left := make(map[int32]kgo.Offset), make(map[int32]int64)
-	ends.Each(func(end kadm.ListedOffset) {
-		start, _ := starts.Lookup(topic, end.Partition)
-		if start.Offset < end.Offset {
-			from[end.Partition], left[end.Partition] = kgo.NewOffset().At(start.Offset), end.Offset
+	for partition, end := range ends {
+		if start := starts[partition]; start < end {
+			from[partition], left[partition] = kgo.NewOffset().At(start), end
 		}
-	})
+	}
 	records := e.readTo(ctx, t, topic, from, left, wanted)
 	slices.SortFunc(records, func(a, b *kgo.Record) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
