@@ -60,34 +60,41 @@ func (e *entry) claim(ctx context.Context) (Lease, error) {
 	}
 	g := e.gate
 	p := g.prober(e.circuit, e.slot)
-	poke, rests := p.begin(e.now, g.config.ProbeWait)
+	now := time.Now()
+	poke, rests := p.begin(now, g.config.ProbeWait)
 	if poke == nil {
-		return e.answer(Lease{}, refused(&e.state, e.now, rests))
+		return e.answer(Lease{}, refused(&e.state, now, rests))
 	}
 	lease, err := e.await(ctx, p, poke)
 	p.end(time.Now(), g.config.ProbeWait, lease.sink != nil)
 	return lease, err
 }
 
-// await sends the claim when it is this router's turn, and waits for the answer.
+// await sends the claim when it is this router's turn, and waits for the answer. It goes by this machine's clock: the
+// processor's, where that is ahead, stands still between two heartbeats.
 func (e *entry) await(ctx context.Context, p *prober, poke <-chan struct{}) (Lease, error) {
-	g, turn := e.gate, e.turn(p)
-	end := e.now.Add(g.config.ProbeWait)
-	timer := time.NewTimer(max(turn.Sub(e.now), 0))
+	g, began := e.gate, time.Now()
+	end := began.Add(g.config.ProbeWait)
+	turn := began.Add(e.turn(p).Sub(e.now))
+	timer := time.NewTimer(g.config.ProbeWait)
 	defer timer.Stop()
 	for sent := false; ; {
 		lease, refusal := e.decide()
 		if refusal != nil || lease.sink != nil {
 			return e.answer(lease, refusal)
 		}
-		if !sent && !e.now.Before(turn) {
+		now, next := time.Now(), end
+		if !sent && !now.Before(turn) {
 			sent = true
 			g.sendClaim(p, &e.state)
-			timer.Reset(max(end.Sub(e.now), 0))
 		}
-		if !e.now.Before(end) {
-			return e.answer(Lease{}, refused(&e.state, e.now, e.now.Add(g.config.ProbeWait)))
+		if !now.Before(end) {
+			return e.answer(Lease{}, refused(&e.state, now, now.Add(g.config.ProbeWait)))
 		}
+		if !sent && turn.Before(end) {
+			next = turn
+		}
+		timer.Reset(next.Sub(now))
 		select {
 		case <-poke:
 		case <-timer.C:
