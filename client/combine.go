@@ -28,6 +28,7 @@ type ledger struct {
 	account
 	gone bool // It was taken out of the combiner.
 	due  time.Time
+	from *slot // That leads here, no other does; nil where none does.
 }
 
 // dueSum is what was begun to be added up in a ledger, unless that was sent since.
@@ -60,9 +61,20 @@ func (c *combiner) find(l *Lease) *ledger {
 		return nil
 	}
 	if l.slot != nil {
-		l.slot.ledger.Store(b)
+		b.lead(l.slot)
 	}
 	return b
+}
+
+// lead lets a slot lead to the ledger, which is locked, instead of the one that did; nil is none. A slot stays for as
+// long as its circuit is known, and would hold a ledger that is gone.
+func (b *ledger) lead(from *slot) {
+	if b.from != nil {
+		b.from.ledger.CompareAndSwap(b, nil)
+	}
+	if b.from = from; from != nil {
+		from.ledger.Store(b)
+	}
 }
 
 // lock locks a ledger, and tells whether it is still the circuit's.
@@ -114,6 +126,7 @@ func (c *combiner) sweep(at time.Time) {
 		defer b.mu.Unlock()
 		if b.idle(at) {
 			b.gone = true
+			b.lead(nil)
 			c.circuits.Delete(circuit)
 		}
 		return true
