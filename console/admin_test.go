@@ -7,11 +7,12 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/fusebox-project/fusebox/console"
 )
@@ -74,28 +75,22 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// pipes is a listener for connections within the process, whose time is that of the test.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	if conn, open := <-p; open {
-		return conn, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (p pipes) Close() error   { close(p); return nil }
-func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
-
 // TestSlowBody: one who begins a body and does not end it is told so in time, and so is one who sends too much.
 func TestSlowBody(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
-		listener := make(pipes)
+		var network kfake.VirtualNetwork
+		const address = "localhost:8080"
+		listener, err := network.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
 		server := http.Server{Handler: w.consoles[0].Handler()}
 		ended := make(chan error, 1)
 		go func() { ended <- server.Serve(listener) }()
-		ours, theirs := net.Pipe()
-		listener <- theirs
+		ours, err := network.DialContext(w.t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
 		begun := time.Now()
 		fmt.Fprintf(ours, "POST /v1/outcomes HTTP/1.1\r\nHost: localhost\r\n%s%s\r\n"+
 			"Content-Type: application/json\r\nContent-Length: 50\r\n\r\n[", bearer, apiToken)

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
+
 	"github.com/fusebox-project/fusebox/processor/kafka"
 )
 
@@ -110,13 +112,20 @@ func TestServeWaitsForNobody(t *testing.T) {
 		"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n[": 10 * time.Second,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			listener := make(pipes)
+			var network kfake.VirtualNetwork
+			const address = "localhost:8080"
+			listener, err := network.Listen("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
 			read := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body) })
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- serve(ctx, listener, read, slog.New(slog.DiscardHandler)) }()
-			ours, theirs := net.Pipe()
-			listener <- theirs
+			ours, err := network.DialContext(ctx, "tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
 			begun := time.Now()
 			io.WriteString(ours, sent)
 			io.Copy(io.Discard, ours)
@@ -130,16 +139,3 @@ func TestServeWaitsForNobody(t *testing.T) {
 		})
 	}
 }
-
-// pipes is a listener for connections within the process, whose time is that of the test.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	if conn, open := <-p; open {
-		return conn, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (p pipes) Close() error   { close(p); return nil }
-func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
