@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/fusebox-project/fusebox/internal/browser"
 )
 
 // TestLivePage: a page that is open shows a trip by itself, and keeps the keyboard's focus where it was.
 func TestLivePage(t *testing.T) {
-	ctx := startBrowser(t)
+	ctx := browser.Start(t)
 	s := newSite(t)
 	s.open(t, ctx, "/", 1280, "light")
 	const take = `document.querySelector('a[href="/circuits/case:slow:v1"]').focus()`
@@ -32,14 +34,10 @@ func TestLivePage(t *testing.T) {
 		return strings.Contains(text, "open") && strings.Contains(text, "one contradictory_evidence is enough")
 	})
 	const focus = `document.activeElement.getAttribute("href")`
-	if at, err := chromedp.Run(ctx, chromedp.Evaluate[string](focus)); err != nil || at != "/circuits/case:slow:v1" {
-		t.Errorf("the focus is at %q, %v, want where it was", at, err)
-	}
+	browser.Want(ctx, t, focus, "/circuits/case:slow:v1")
 	const lose, banner = `window.fetch = () => Promise.reject(new Error("gone")); 0`,
 		`document.getElementById("stale").checkVisibility() ? document.getElementById("stale").textContent : ""`
-	if got, err := chromedp.Run(ctx, chromedp.Evaluate[string](banner)); err != nil || got != "" {
-		t.Errorf("while there are answers: %q, %v", got, err)
-	}
+	browser.Want(ctx, t, banner, "")
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[any](lose)); err != nil {
 		t.Fatal(err)
 	}
@@ -50,12 +48,12 @@ func TestLivePage(t *testing.T) {
 		}
 		return strings.Contains(got, "No answer since") && strings.Contains(got, "what was so then")
 	})
-	picture(t, ctx, "console-stale-1280-light.png")
+	browser.Picture(ctx, t, "console-stale-1280-light.png")
 }
 
 // TestOverrideForm: an operator's word on one circuit, on many, and with the wrong token, in a browser.
 func TestOverrideForm(t *testing.T) {
-	ctx := startBrowser(t)
+	ctx := browser.Start(t)
 	s := newSite(t)
 	s.open(t, ctx, "/circuits/case:route-01:v1", 1280, "light")
 	say := func(mode string) {

@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -15,15 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	browserlog "github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/console"
+	"github.com/fusebox-project/fusebox/internal/browser"
 	"github.com/fusebox-project/fusebox/internal/kafkatest"
 	"github.com/fusebox-project/fusebox/processor/kafka"
 )
@@ -156,67 +151,10 @@ func (s *site) post(path, body string) {
 	}
 }
 
-// said is what a browser had to say, and what it asked for.
-type said struct {
-	mu     sync.Mutex // Guards what follows, which the browser's goroutine fills.
-	all    []string
-	urls   []string
-	broken bool // It broke off what it loaded: see networkChanged.
-}
-
-// networkChanged is what a browser says when it breaks off whatever it loads, as an interface of this machine came or
-// went: other tests start and end containers meanwhile.
-const networkChanged = "net::ERR_NETWORK_CHANGED"
-
-func (s *said) listen(event any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		s.all = append(s.all, fmt.Sprintf("%+v", e.ExceptionDetails))
-	case *runtime.EventConsoleAPICalled:
-		s.all = append(s.all, fmt.Sprintf("console.%s", e.Type))
-	case *browserlog.EventEntryAdded:
-		if strings.Contains(e.Entry.Text, networkChanged) {
-			s.broken = true
-			return
-		}
-		s.all = append(s.all, e.Entry.Text)
-	case *network.EventRequestWillBeSent:
-		s.urls = append(s.urls, e.Request.URL)
-	}
-}
-
-// wasBroken tells whether the browser broke something off since it was asked last.
-func (s *said) wasBroken() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	broken := s.broken
-	s.broken = false
-	return broken
-}
-
-// startBrowser returns a context of a browser that ends with the test.
-func startBrowser(t *testing.T) context.Context {
-	t.Helper()
-	browser := kafkatest.Chromium(t)
-	deadline, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	t.Cleanup(cancel)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox)
-	allocator, cancel := chromedp.NewExecAllocator(deadline, options...)
-	t.Cleanup(cancel)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // The tabs below are this browser's.
-		t.Fatal(err)
-	}
-	return ctx
-}
-
 // TestPages opens every page in a browser, as a phone and a desk have it, by day and by night: it fits, axe finds
 // nothing serious in it, names are text, and it wants nothing from elsewhere.
 func TestPages(t *testing.T) {
-	ctx := startBrowser(t)
+	ctx := browser.Start(t)
 	s := newSite(t)
 	axe, err := os.ReadFile(filepath.Join("testdata", "axe.min.js"))
 	if err != nil {
@@ -240,7 +178,7 @@ func TestPages(t *testing.T) {
 				defer cancel()
 				s.open(t, tab, path, tt.width, tt.scheme)
 				s.inspect(t, tab, string(axe))
-				picture(t, tab, fmt.Sprintf("console-%s-%d-%s.png", name, tt.width, tt.scheme))
+				browser.Picture(tab, t, fmt.Sprintf("console-%s-%d-%s.png", name, tt.width, tt.scheme))
 			})
 		}
 	}
@@ -258,40 +196,7 @@ func TestPages(t *testing.T) {
 // open opens a page, and wants the browser to say nothing of it.
 func (s *site) open(t *testing.T, ctx context.Context, path string, width int64, scheme string) {
 	t.Helper()
-	var heard said
-	if err := chromedp.Listen(ctx, heard.listen); err != nil {
-		t.Fatal(err)
-	}
-	night := func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
-		return err
-	}
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Func(night)); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		err := chromedp.Do(ctx, chromedp.Navigate(s.url+path))
-		if broken := heard.wasBroken(); err == nil && !broken {
-			break
-		}
-		if err != nil && !strings.Contains(err.Error(), networkChanged) {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() {
-		heard.mu.Lock()
-		defer heard.mu.Unlock()
-		if len(heard.all) > 0 {
-			t.Errorf("the browser says %q, want nothing", heard.all)
-		}
-		for _, asked := range heard.urls {
-			if !strings.HasPrefix(asked, s.url+"/") && !strings.HasPrefix(asked, "data:") {
-				t.Errorf("the page asks for %s, want nothing but from %s", asked, s.url)
-			}
-		}
-	})
+	browser.Open(ctx, t, s.url+path, s.url+"/", width, scheme)
 }
 
 // inspect looks at the page that is open.
@@ -309,30 +214,9 @@ func (s *site) inspect(t *testing.T, ctx context.Context, axe string) {
 		{`document.querySelectorAll("main b[onmouseover], main i, main script").length`, 0.0},
 		{`document.querySelectorAll("h1").length`, 1.0},
 	} {
-		got, err := chromedp.Run(ctx, chromedp.Evaluate[any](tt.expression))
-		if err != nil || got != tt.want {
-			t.Errorf("%s = %v, %v, want %v", tt.expression, got, err, tt.want)
-		}
+		browser.Want(ctx, t, tt.expression, tt.want)
 	}
-	const serious = `axe.run().then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical")
-		.map((v) => v.id + ": " + v.nodes.map((n) => n.html + " " + n.failureSummary).join("; ")).join("\n"))`
-	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](serious, awaitPromise))
-	if err != nil || found != "" {
-		t.Errorf("axe finds %s, %v; want nothing serious", found, err)
-	}
-}
-
-func awaitPromise(p *runtime.EvaluateParams) { p.AwaitPromise = new(true) }
-
-// picture keeps what the page looks like, where somebody wants to see it.
-func picture(t *testing.T, ctx context.Context, name string) {
-	t.Helper()
-	dir := os.Getenv("FUSEBOX_TEST_PICTURES")
-	if dir == "" {
-		return
-	}
-	shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, name), shot, 0o600)); err != nil {
-		t.Error(err)
-	}
+	browser.Want(ctx, t, `axe.run().then((r) => r.violations
+		.filter((v) => v.impact === "serious" || v.impact === "critical")
+		.map((v) => v.id + ": " + v.nodes.map((n) => n.html + " " + n.failureSummary).join("; ")).join("\n"))`, "")
 }

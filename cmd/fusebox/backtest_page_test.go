@@ -7,19 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	cdpinput "github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/fusebox-project/fusebox/internal/kafkatest"
+	"github.com/fusebox-project/fusebox/internal/browser"
 )
 
 // hostile is a circuit's name that would do something if it were taken for markup.
@@ -70,7 +63,7 @@ func writeTruth(t *testing.T) string {
 // TestBacktestPage opens the page in a browser, as a phone and a desk have it, by day and by night: it draws, fits,
 // says why a circuit tripped, and wants nothing from anywhere.
 func TestBacktestPage(t *testing.T) {
-	browser := kafkatest.Chromium(t)
+	ctx := browser.Start(t)
 	lately := filepath.Join("testdata", "backtest", "lately.yaml")
 	recorded, dir := writeHostile(t), t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -82,16 +75,6 @@ func TestBacktestPage(t *testing.T) {
 	truth := path("truth.html")
 	runBacktest(t, "--policy", lately, "--truth", writeTruth(t), "--html", truth, recorded)
 
-	deadline, cancel := context.WithTimeout(t.Context(), 90*time.Second)
-	defer cancel()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox)
-	allocator, cancel := chromedp.NewExecAllocator(deadline, options...)
-	defer cancel()
-	ctx, cancel := chromedp.NewContext(allocator)
-	defer cancel()
-	if err := chromedp.Do(ctx); err != nil { // The tabs below are this browser's.
-		t.Fatal(err)
-	}
 	for _, tt := range []struct {
 		page   string
 		width  int64
@@ -112,63 +95,13 @@ func TestBacktestPage(t *testing.T) {
 	}
 }
 
-// said is what a browser had to say, and what it asked for.
-type said struct {
-	mu   sync.Mutex // Guards what follows, which the browser's goroutine fills.
-	all  []string
-	urls []string
-}
-
-func (s *said) listen(event any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		s.all = append(s.all, fmt.Sprintf("%+v", e.ExceptionDetails))
-	case *runtime.EventConsoleAPICalled:
-		s.all = append(s.all, fmt.Sprintf("console.%s", e.Type))
-	case *log.EventEntryAdded:
-		s.all = append(s.all, e.Entry.Text)
-	case *network.EventRequestWillBeSent:
-		s.urls = append(s.urls, e.Request.URL)
-	}
-}
-
 // openPage opens a page and looks at it.
 func openPage(t *testing.T, ctx context.Context, page string, width int64, scheme string) {
 	t.Helper()
-	var heard said
-	if err := chromedp.Listen(ctx, heard.listen); err != nil {
-		t.Fatal(err)
-	}
-	night := func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
-		return err
-	}
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Func(night),
-		chromedp.Navigate("file://"+page)); err != nil {
-		t.Fatal(err)
-	}
+	browser.Open(ctx, t, "file://"+page, "file://"+page, width, scheme)
 	look(t, ctx, width, scheme)
-	if dir := os.Getenv("FUSEBOX_TEST_PICTURES"); dir != "" {
-		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-		name := fmt.Sprintf("backtest-%s-%d-%s.png", strings.TrimSuffix(filepath.Base(page), ".html"), width, scheme)
-		if err != nil || os.WriteFile(filepath.Join(dir, name), picture, 0o644) != nil {
-			t.Errorf("no picture %s: %v", name, err)
-		}
-	}
-	heard.mu.Lock()
-	defer heard.mu.Unlock()
-	if len(heard.all) > 0 {
-		t.Errorf("the browser says %q, want nothing", heard.all)
-	}
-	for _, url := range heard.urls {
-		if url != "file://"+page && !strings.HasPrefix(url, "data:") {
-			t.Errorf("the page asks for %s, want nothing but itself", url)
-		}
-	}
+	name := strings.TrimSuffix(filepath.Base(page), ".html")
+	browser.Picture(ctx, t, fmt.Sprintf("backtest-%s-%d-%s.png", name, width, scheme))
 }
 
 // look asks the page what it shows.
@@ -196,10 +129,7 @@ func look(t *testing.T, ctx context.Context, width int64, scheme string) {
 			`95 bad (95 invalid_contract), 10 neutral (10 policy_rejection)").length`, float64(1)},
 		{`data.sides.length < 2 || data.circuits.some((c) => c.sides[1]?.trips.length > 0)`, true},
 	} {
-		got, err := chromedp.Run(ctx, chromedp.Evaluate[any](tt.expression))
-		if err != nil || got != tt.want {
-			t.Errorf("%s = %v, %v, want %v", tt.expression, got, err, tt.want)
-		}
+		browser.Want(ctx, t, tt.expression, tt.want)
 	}
 	hover(t, ctx)
 }
@@ -221,10 +151,7 @@ func lookAtTruth(t *testing.T, ctx context.Context) {
 		{`+[...document.querySelectorAll(".caption")].every((c) => ` +
 			`(c.offsetHeight > 0) === (c.nextElementSibling.innerHTML !== ""))`, 1},
 	} {
-		got, err := chromedp.Run(ctx, chromedp.Evaluate[float64](tt.expression))
-		if err != nil || got != tt.want {
-			t.Errorf("%s = %v, %v, want %v", tt.expression, got, err, tt.want)
-		}
+		browser.Want(ctx, t, tt.expression, tt.want)
 	}
 }
 

@@ -17,7 +17,7 @@ var places = []string{
 }
 
 // testHelpers are imported by tests alone.
-var testHelpers = []string{"internal/kafkatest", "internal/oracle"}
+var testHelpers = []string{"internal/browser", "internal/kafkatest", "internal/oracle"}
 
 // domainless are the places that know nothing of the domain, and so import nothing of the project outside themselves.
 var domainless = []string{"state", "internal"}
