@@ -59,7 +59,8 @@ type account struct {
 
 // doubt is the newest outcome of a call that was admitted on an operator's word. While that holds, a processor counts
 // it and will forget it; once it is over, in the same epoch, it counts and stays, and the gate may not have heard yet.
-// Or it is of a call before the gate knew the circuits, which counts in whatever epoch that was.
+// Or it is of a call before the gate knew the circuits, which counts in whatever epoch that was, or the last of those
+// that were sent while nobody knew the policies.
 type doubt struct {
 	epoch int64     // Or anyEpoch.
 	at    time.Time // The zero time where there was none.

@@ -46,8 +46,18 @@ func newCombiner(mode Combine) *combiner {
 	return &combiner{mode: mode, circuits: xsync.NewMap[string, *ledger](), some: make(chan struct{}, 1)}
 }
 
-// adds tells whether anything is added up.
-func (c *combiner) adds() bool { return c.mode != CombineNever && c.policies.Load() != nil }
+// adds tells whether anything is added up under these policies.
+func (c *combiner) adds(p *breaker.Policies) bool { return c.mode != CombineNever && p != nil }
+
+// distrust notes that the accounts have not heard of all that was sent before.
+func (c *combiner) distrust(at time.Time) {
+	c.circuits.Range(func(_ string, b *ledger) bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.doubt = doubt{anyEpoch, at}
+		return true
+	})
+}
 
 // find returns the ledger of a lease's circuit, locked; nil where there is none.
 func (c *combiner) find(l *Lease) *ledger {
@@ -135,7 +145,7 @@ func (c *combiner) sweep(at time.Time) {
 
 // enter sends an outcome of a circuit that has a ledger, which is locked, or begins to add up with it. The queue has
 // room for it.
-func (r *Reporter) enter(b *ledger, l *Lease, o *Outcome, p parcel) error {
+func (r *Reporter) enter(b *ledger, l *Lease, o *Outcome, p parcel, policies *breaker.Policies) error {
 	if r.closed.Load() { // Close has settled this ledger, or will find nothing in it.
 		r.queue.give(p.size)
 		return ErrClosed
@@ -146,7 +156,7 @@ func (r *Reporter) enter(b *ledger, l *Lease, o *Outcome, p parcel) error {
 	}
 	var room [2]parcel
 	at := now()
-	for _, p := range b.put(room[:0], at, l, o, p, r.combiner.policies.Load()) {
+	for _, p := range b.put(room[:0], at, l, o, p, policies) {
 		r.produce(&p.record, p.size)
 	}
 	if b.sum.record.Count > 0 {

@@ -310,9 +310,11 @@ func (f *follower) policies(value []byte) {
 		routes := append([]schemas.Route{}, p.Routes...)
 		f.gate.routes.Store(&routes)
 	}
-	if read, err := breaker.Read("policies in force", []byte(p.Text)); err == nil {
-		f.gate.reporter.learn(read)
+	read, err := breaker.Read("policies in force", []byte(p.Text))
+	if err != nil {
+		f.unreadable(err)
 	}
+	f.gate.reporter.learn(read)
 }
 
 // unreadable counts a record, and tells of the first.

@@ -240,3 +240,39 @@ func TestPartitionsAdded(t *testing.T) {
 		w.until("all partitions are read", func() bool { return g.Stats().Circuits == 20 })
 	})
 }
+
+// TestPoliciesOfALaterVersion puts policies in force that this version cannot read. What they would tell apart nobody
+// knows here, so outcomes go alone until there are others.
+func TestPoliciesOfALaterVersion(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		g := w.open(w.config("r1"))
+		inForce := func(text string) {
+			p := schemas.PoliciesInForce{Version: "v", Text: text, Since: time.Now()}
+			w.Produce(t, &kgo.Record{
+				Topic: topics.State, Key: []byte(schemas.PoliciesKey), Value: schemas.AppendPolicies(nil, &p),
+			})
+			time.Sleep(2 * time.Second)
+		}
+		sends := func(when string, want int64) {
+			t.Helper()
+			before := g.Stats().Reports
+			for range 5 {
+				w.report(g, circuit, client.Accepted)
+			}
+			time.Sleep(time.Second)
+			if after := g.Stats().Reports; after.Outcomes-before.Outcomes != 5 || after.Records-before.Records != want {
+				t.Errorf("%s: 5 outcomes, then %+v after %+v, want %d records more", when, after, before, want)
+			}
+		}
+		inForce(quick)
+		sends("known policies", 1)
+		inForce(strings.Replace(quick, "consecutive", "entropy", 1))
+		sends("policies of a later version", 5)
+		if n := g.Stats().Unreadable; n != 1 || !strings.Contains(w.log.String(), "entropy") {
+			t.Errorf("%d records could not be read, want one, and the log to say why", n)
+		}
+		inForce(quick)
+		time.Sleep(2 * time.Second)
+		sends("known policies again", 1)
+	})
+}

@@ -143,7 +143,7 @@ func (g *Gate) Routes() []schemas.Route {
 }
 
 // Policies returns those that a processor has published as in force, or Config.Policies where they are set; nil before
-// any are known. Local works with them too.
+// any are known, and where they are such as this version cannot read. Local works with them too.
 func (g *Gate) Policies() *breaker.Policies {
 	if g.config.Policies != nil {
 		return g.config.Policies

@@ -155,15 +155,25 @@ func (r *Reporter) Report(circuit string, o Outcome) error {
 	return r.send(&Lease{circuit: circuit}, &o)
 }
 
-// learn tells which policies are in force. Until then nothing is added up.
-func (r *Reporter) learn(p *breaker.Policies) { r.combiner.policies.Store(p) }
+// learn tells which policies are in force; nil is such as cannot be read. Until there are some nothing is added up, and
+// the accounts do not hear of what is sent.
+func (r *Reporter) learn(p *breaker.Policies) {
+	if r.combiner.policies.Load() == nil {
+		r.combiner.distrust(now())
+	}
+	r.combiner.policies.Store(p)
+	if p == nil {
+		r.settleAll() // So that it goes before what will go alone.
+	}
+}
 
 // send sends the outcome of a lease's call. A lease without a sink is that of a call which no gate admitted.
 func (r *Reporter) send(l *Lease, o *Outcome) error {
 	if r.closed.Load() {
 		return ErrClosed
 	}
-	adds := l.sink != nil && (r.combiner.adds() || l.blind && r.config.Combine == CombineSame)
+	policies := r.combiner.policies.Load()
+	adds := l.sink != nil && (r.combiner.adds(policies) || l.blind && r.config.Combine == CombineSame)
 	if adds && l.plain {
 		if b := r.combiner.find(l); b != nil {
 			added := b.add(l.epoch, o)
@@ -185,7 +195,7 @@ func (r *Reporter) send(l *Lease, o *Outcome) error {
 	if adds {
 		if b := r.combiner.open(l); b != nil {
 			defer b.mu.Unlock()
-			if err := r.enter(b, l, o, parcel{record, size}); err != nil {
+			if err := r.enter(b, l, o, parcel{record, size}, policies); err != nil {
 				return err
 			}
 			return r.known(record.Kind)
