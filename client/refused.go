@@ -28,6 +28,15 @@ type RefusedError struct {
 	Silence bool // Nothing was heard of the circuit for too long, and OnSilence refuses.
 }
 
+// refused returns the refusal of a circuit as it is at a time, until retry, or without an end where that is the zero
+// time.
+func refused(s *schemas.State, at, retry time.Time) *RefusedError {
+	return &RefusedError{
+		Circuit: s.Circuit, State: s.State, Cause: s.Cause, Override: s.Override, RetryAfter: until(at, retry),
+		Ramp: s.State == schemas.Closed && len(s.Ramp) > 0,
+	}
+}
+
 // Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
