@@ -135,15 +135,10 @@ func (v *value) offset(n *int64) error {
 }
 
 func (v *value) partition(n *int32) error {
-	var wide int64
-	if err := v.whole(&wide); err != nil {
-		return err
-	}
-	if wide > math.MaxInt32 {
-		return v.wrong("is out of range")
-	}
-	*n = int32(wide)
-	return nil
+	var small int
+	err := v.small(&small)
+	*n = int32(small)
+	return err
 }
 
 func (v *value) small(n *int) error {
