@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // Match tells why a circuit has the policy that it has.
@@ -115,7 +117,7 @@ func (p *Policy) explainRules(b *strings.Builder) {
 	}
 	w.Flush()
 	if p.Longest > 0 {
-		fmt.Fprintf(b, "An outcome of more than %s ago is late and not counted.\n", brief(p.Longest))
+		fmt.Fprintf(b, "An outcome of more than %s ago is late and not counted.\n", schemas.Brief(p.Longest))
 	}
 }
 

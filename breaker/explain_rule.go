@@ -21,7 +21,7 @@ func (p *Policy) words(r *Rule) string {
 		return fmt.Sprintf("%s when, of %s, %s", does, r.sample(), p.shareWords(r))
 	case SlowRatio:
 		return fmt.Sprintf("%s when, of %s, %s took longer than %s%s", does, r.sample(), shareOrMore(r.Threshold),
-			brief(s.Over), s.unlessAll())
+			schemas.Brief(s.Over), s.unlessAll())
 	case Count:
 		return fmt.Sprintf("%s at %d %s %s", does, r.Threshold, s.words("failures"), r.span())
 	case Consecutive:
@@ -111,7 +111,7 @@ func spoken(d time.Duration) string {
 			return fmt.Sprintf("%d %ss", d/unit.length, unit.name)
 		}
 	}
-	return brief(d)
+	return schemas.Brief(d)
 }
 
 // words tells what is selected; all is what it is by itself.

@@ -140,28 +140,29 @@ func (p *Policy) recovery() []Fact {
 	}
 	then := ""
 	for _, step := range p.Ramp {
-		then += fmt.Sprintf("%s of traffic for %s, ", percent(step.ShareMilli), brief(step.For))
+		then += fmt.Sprintf("%s of traffic for %s, ", percent(step.ShareMilli), schemas.Brief(step.For))
 	}
 	return []Fact{
 		{"open", "for " + p.Break.words(), p.lines["break"]},
-		{"probes", fmt.Sprintf("%d at a time, each to answer within %s; %s, %s", h.Concurrency, brief(h.Lease),
+		{"probes", fmt.Sprintf("%d at a time, each to answer within %s; %s, %s", h.Concurrency, schemas.Brief(h.Lease),
 			plural(h.Successes, "success closes it", "successes close it"),
 			plural(h.Failures, "failure opens it again", "failures open it again")), half},
 		{"leaseless", leaseless, half},
 		{"then", then + "all traffic", p.lines["ramp"]},
-		{"idle", fmt.Sprintf("forgotten after %s without a record, if closed", brief(p.IdleAfter)),
+		{"idle", fmt.Sprintf("forgotten after %s without a record, if closed", schemas.Brief(p.IdleAfter)),
 			p.lines["idle_after"]},
 	}
 }
 
 // words tells how long the breaks are.
 func (b *Break) words() string {
-	words := brief(b.Duration)
+	words := schemas.Brief(b.Duration)
 	if b.BackoffMilli > 1000 && b.Max > b.Duration {
 		words += fmt.Sprintf(", %s times as long at each further trip, up to %s, and again %s after %s of health",
-			inThousandths(b.BackoffMilli), brief(b.Max), brief(b.Duration), brief(b.HealthyAfter))
+			inThousandths(b.BackoffMilli), schemas.Brief(b.Max), schemas.Brief(b.Duration),
+			schemas.Brief(b.HealthyAfter))
 	} else if b.Max > b.Duration {
-		words += fmt.Sprintf(", up to %s where a call says when to come back", brief(b.Max))
+		words += fmt.Sprintf(", up to %s where a call says when to come back", schemas.Brief(b.Max))
 	}
 	if b.JitterMilli > 0 {
 		words += "; give or take " + percent(b.JitterMilli)

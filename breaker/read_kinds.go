@@ -52,6 +52,23 @@ func (r *parser) kind(n *yaml.Node, what string) (uint8, bool) {
 	return i, true
 }
 
+// kindPairs reads a mapping from kinds, each once, and calls for each with its number.
+func (r *parser) kindPairs(n *yaml.Node, what, key string, do func(kind uint8, value *yaml.Node)) {
+	lines := map[uint8]int{}
+	r.pairs(n, what, func(_ string, at, value *yaml.Node) {
+		i, ok := r.kind(resolve(at), key)
+		if !ok {
+			return
+		}
+		if lines[i] > 0 {
+			r.fault(at, "%s %s is set twice, first in line %d; leave one of them", key, r.kinds.name(i), lines[i])
+			return
+		}
+		lines[i] = at.Line
+		do(i, value)
+	})
+}
+
 // kindList reads a list of kinds and returns their canonical names, sorted, each once.
 func (r *parser) kindList(n *yaml.Node, what string) []string {
 	var names []string

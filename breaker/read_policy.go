@@ -167,17 +167,7 @@ func (r *parser) roles(n *yaml.Node) ([]Role, []int64) {
 			roles[i] = Failure
 		}
 	}
-	lines := map[uint8]int{}
-	r.pairs(n, "kinds", func(_ string, key, value *yaml.Node) {
-		i, ok := r.kind(resolve(key), "kind")
-		if !ok {
-			return
-		}
-		if lines[i] > 0 {
-			r.fault(key, "kind %s is set twice, first in line %d; leave one of them", r.kinds.name(i), lines[i])
-			return
-		}
-		lines[i] = key.Line
+	r.kindPairs(n, "kinds", "kind", func(i uint8, value *yaml.Node) {
 		roles[i], weights[i] = r.role(value, r.kinds.name(i))
 	})
 	return roles, weights

@@ -39,17 +39,7 @@ func (r *parser) route(entry *yaml.Node) schemas.Route {
 	if n := t.get("otherwise"); n != nil {
 		route.Otherwise, _ = r.text(n, "otherwise", mostName)
 	}
-	lines := map[uint8]int{}
-	r.pairs(t.get("by_cause"), "by_cause", func(_ string, key, value *yaml.Node) {
-		i, ok := r.kind(resolve(key), "cause")
-		if !ok {
-			return
-		}
-		if lines[i] > 0 {
-			r.fault(key, "cause %s is set twice, first in line %d; leave one of them", r.kinds.name(i), lines[i])
-			return
-		}
-		lines[i] = key.Line
+	r.kindPairs(t.get("by_cause"), "by_cause", "cause", func(i uint8, value *yaml.Node) {
 		if route.ByCause == nil {
 			route.ByCause = map[string][]string{}
 		}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // settings are what a policy takes from the file's defaults unless it says otherwise.
@@ -121,8 +123,8 @@ func (r *parser) breaks(n *yaml.Node, was Break) Break {
 		if at == nil {
 			at = t.get("duration")
 		}
-		r.fault(at, "max is %s here, below duration, which is %s; write a max of at least %s", brief(b.Max),
-			brief(b.Duration), brief(b.Duration))
+		r.fault(at, "max is %s here, below duration, which is %s; write a max of at least %s", schemas.Brief(b.Max),
+			schemas.Brief(b.Duration), schemas.Brief(b.Duration))
 	}
 	if r.faulty > before {
 		return was

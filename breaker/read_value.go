@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // limits says what a number may be.
@@ -85,7 +87,8 @@ const (
 
 // duration reads a time of whole milliseconds.
 func (r *parser) duration(n *yaml.Node, what string, least, most time.Duration) (time.Duration, bool) {
-	right := fmt.Sprintf("write a duration of at least %s and at most %s, such as 30s", brief(least), brief(most))
+	right := fmt.Sprintf("write a duration of at least %s and at most %s, such as 30s",
+		schemas.Brief(least), schemas.Brief(most))
 	tag := n.ShortTag()
 	if n.Kind != yaml.ScalarNode || tag != "!!str" && tag != "!!int" && tag != "!!float" {
 		r.fault(n, "%s is %s; %s", what, describe(n), right)
@@ -104,23 +107,12 @@ func (r *parser) duration(n *yaml.Node, what string, least, most time.Duration) 
 	case d < least || d > most:
 		r.fault(n, "%s is %s; %s", what, n.Value, right)
 	case d%time.Millisecond != 0:
-		r.fault(n, "%s is %s; write whole milliseconds, such as %s", what, n.Value, brief(d.Round(time.Millisecond)))
+		r.fault(n, "%s is %s; write whole milliseconds, such as %s", what, n.Value,
+			schemas.Brief(d.Round(time.Millisecond)))
 	default:
 		return d, true
 	}
 	return 0, false
-}
-
-// brief writes a duration without the units that are zero: 10m, not 10m0s.
-func brief(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 // text reads a text of 1 to so many bytes without control characters.
