@@ -9,10 +9,6 @@ import (
 // Globs returns the patterns that do not match a mistyped name and would after few edits, one for each four of their
 // letters, the nearest first. In them * is any run of characters and ? any one.
 func Globs(mistyped string, patterns []string) []string {
-	type candidate struct {
-		pattern string
-		edits   int
-	}
 	var found []candidate
 	for _, pattern := range patterns {
 		letters := len(pattern) - strings.Count(pattern, "*") - strings.Count(pattern, "?")
@@ -21,11 +17,7 @@ func Globs(mistyped string, patterns []string) []string {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.edits, b.edits) })
-	var near []string
-	for _, c := range found {
-		near = append(near, c.pattern)
-	}
-	return near
+	return wordsOf(found)
 }
 
 // edits returns how many characters of a name have to be changed, added or left out until a pattern matches it.

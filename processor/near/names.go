@@ -1,7 +1,6 @@
 package near
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -16,10 +15,6 @@ const lettersCompared = 45_000_000
 // Names returns at most so many names that contain a mistyped one or are few edits away, the nearest first. Of very
 // many names it looks at the first alone that are about as long.
 func Names(mistyped string, names iter.Seq[string], most int) []string {
-	type candidate struct {
-		name  string
-		edits int
-	}
 	var found []candidate
 	letters, compared := utf8.RuneCountInString(mistyped), 0
 	allowed := max(2, len(mistyped)/3)
@@ -36,12 +31,6 @@ func Names(mistyped string, names iter.Seq[string], most int) []string {
 			found = append(found, candidate{name, edits})
 		}
 	}
-	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(a.name, b.name))
-	})
-	var nearest []string
-	for _, c := range found[:min(most, len(found))] {
-		nearest = append(nearest, c.name)
-	}
-	return nearest
+	slices.SortFunc(found, byEdits)
+	return wordsOf(found[:min(most, len(found))])
 }
