@@ -28,8 +28,8 @@ func (o *Outcome) check() error {
 	case o.Latency < 0 || o.RetryAfter < 0:
 		return fmt.Errorf("the outcome has latency %v and retry after %v, must not be negative",
 			o.Latency, o.RetryAfter)
-	case !o.Time.IsZero() && (o.Time.Year() < 1 || o.Time.Year() > 9999):
-		return fmt.Errorf("the outcome is of the year %d, which no record can say", o.Time.Year())
+	case o.moment().Year() < 1 || o.moment().Year() > 9999:
+		return fmt.Errorf("the outcome is of the year %d, which no record can say", o.moment().Year())
 	}
 	return nil
 }
@@ -48,6 +48,9 @@ func knows(p *breaker.Policies, kind string) error {
 	}
 	return fmt.Errorf("%w %q", ErrUnknownKind, kind)
 }
+
+// moment returns the outcome's own time as a record says it.
+func (o *Outcome) moment() time.Time { return o.Time.UTC().Round(time.Millisecond) }
 
 func counts(n int64) bool { return n >= 0 && n <= schemas.MaxWhole }
 
@@ -70,7 +73,7 @@ func (o *Outcome) record(l *Lease) (schemas.Outcome, error) {
 		Evaluator: schemas.Evaluator{
 			Name: shown(o.Evaluator.Name), Version: shown(o.Evaluator.Version), Type: o.Evaluator.Type,
 		},
-		Time: o.Time.UTC().Round(time.Millisecond), LatencyMS: milliseconds(o.Latency),
+		Time: o.moment(), LatencyMS: milliseconds(o.Latency),
 		InputTokens: o.InputTokens, OutputTokens: o.OutputTokens, CostMicros: cost,
 		RetryAfterMS: milliseconds(o.RetryAfter),
 		Provider:     shown(o.Provider), Model: shown(o.Model), Tenant: shown(o.Tenant),

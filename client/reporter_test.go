@@ -135,6 +135,7 @@ func TestReporterFillsIn(t *testing.T) {
 func TestReporterRefusesWhatNobodyReads(t *testing.T) {
 	reporting(t, func(t *testing.T, c *kafkatest.Cluster, config client.Config, _ *lines) {
 		r := newReporter(t, config)
+		west := time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("west", -2*60*60))
 		for _, tt := range []struct {
 			circuit string
 			outcome client.Outcome
@@ -153,6 +154,7 @@ func TestReporterRefusesWhatNobodyReads(t *testing.T) {
 			{reported, client.Outcome{Kind: client.Accepted, ID: strings.Repeat("i", 300)}, "300 bytes"},
 			{reported, client.Outcome{Kind: strings.Repeat("k", 300)}, "300 bytes"},
 			{reported, client.Outcome{Kind: client.Accepted, Time: time.Now().AddDate(9000, 0, 0)}, "year 11000"},
+			{reported, client.Outcome{Kind: client.Accepted, Time: west}, "year 10000"},
 		} {
 			if err := r.Report(tt.circuit, tt.outcome); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Report(%q, %+v) = %v, want it refused for %q", tt.circuit, tt.outcome, err, tt.want)
