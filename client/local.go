@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -61,9 +62,7 @@ const (
 
 // Local returns a Breaker for one process that judges by these policies; nil is the built-in one, failure-ratio.
 func Local(policies *breaker.Policies) *LocalGate {
-	if policies == nil {
-		policies = breaker.Builtin()
-	}
+	policies = cmp.Or(policies, breaker.Builtin())
 	g := &LocalGate{
 		began: time.Now(), seed: maphash.MakeSeed(), records: xsync.NewMap[string, *localRecord](),
 	}
@@ -161,9 +160,10 @@ func (g *LocalGate) Routes() []schemas.Route { return g.policies.Load().Routes }
 // Policies returns the policies in force.
 func (g *LocalGate) Policies() *breaker.Policies { return g.policies.Load() }
 
-// Reload puts other policies in force. States, epochs and leases stay, and so does what a rule has counted that is the
-// same in both.
+// Reload puts other policies in force; nil is the built-in one. States, epochs and leases stay, and so does what a rule
+// has counted that is the same in both.
 func (g *LocalGate) Reload(policies *breaker.Policies) {
+	policies = cmp.Or(policies, breaker.Builtin())
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
 	g.policies.Store(policies)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fusebox-project/fusebox/breaker"
 	"github.com/fusebox-project/fusebox/client"
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -46,6 +47,16 @@ func TestPitfall35LocalReload(t *testing.T) {
 			t.Errorf("the last change is %v to %v, want that a policy which is off closes", last.Previous, last.State)
 		}
 	})
+}
+
+// TestLocalReloadOfNothing puts the built-in policy in force, as Local does without one.
+func TestLocalReloadOfNothing(t *testing.T) {
+	g := newLocal(t, contract)
+	g.Reload(nil)
+	report(t, g, gpt, client.InvalidContract)
+	if got, want := g.Policies().Version, breaker.Builtin().Version; got != want {
+		t.Errorf("the policies in force are of version %q, want the built-in %q", got, want)
+	}
 }
 
 func TestLocalChanges(t *testing.T) {

@@ -24,7 +24,8 @@ var ErrMovedOn = errors.New("the circuit has moved on since")
 const ticketForm = "fb1"
 
 // Ticket returns the lease as a short text that a workflow can store, to ask Gate.Resume later whether it still stands,
-// and to get the lease back with Gate.Lease. The lease itself is not spent by that.
+// and to get the lease back with Gate.Lease. The lease itself is not spent by that. Of a call that was admitted before
+// the gate knew the circuits, see Config.StartUnready, the ticket is one of epoch 0.
 func (l *Lease) Ticket() string {
 	deadline := int64(0)
 	if l.probe != nil {
