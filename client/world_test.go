@@ -53,7 +53,7 @@ type world struct {
 	log        *syncBuffer
 }
 
-// syncBuffer keeps the log for a test that fails.
+// syncBuffer keeps a log that may be read while it is written.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
