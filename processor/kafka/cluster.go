@@ -188,6 +188,14 @@ func (k *cluster) span(ctx context.Context, tell func(error), topic string, part
 func (k *cluster) list(ctx context.Context, topic string, partitions []int32, which int64, stable bool) (
 	map[int32]int64, error,
 ) {
+	request := listRequest(topic, partitions, which)
+	if stable {
+		request.IsolationLevel = 1
+	}
+	return listBy(ctx, k.client, request)
+}
+
+func listRequest(topic string, partitions []int32, which int64) *kmsg.ListOffsetsRequest {
 	asked := kmsg.NewListOffsetsRequestTopic()
 	asked.Topic = topic
 	for _, p := range partitions {
@@ -197,15 +205,18 @@ func (k *cluster) list(ctx context.Context, topic string, partitions []int32, wh
 	}
 	request := kmsg.NewPtrListOffsetsRequest()
 	request.ReplicaID = -1
-	if stable {
-		request.IsolationLevel = 1
-	}
 	request.Topics = append(request.Topics, asked)
-	response, err := request.RequestWith(ctx, k.client)
+	return request
+}
+
+// listBy has a request for offsets of one topic answered.
+func listBy(ctx context.Context, by kmsg.Requestor, request *kmsg.ListOffsetsRequest) (map[int32]int64, error) {
+	topic := request.Topics[0].Topic
+	response, err := request.RequestWith(ctx, by)
 	if err != nil {
 		return nil, fmt.Errorf("list offsets of %s: %w", topic, err)
 	}
-	offsets := make(map[int32]int64, len(partitions))
+	offsets := map[int32]int64{}
 	for _, t := range response.Topics {
 		for _, p := range t.Partitions {
 			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
@@ -214,9 +225,8 @@ func (k *cluster) list(ctx context.Context, topic string, partitions []int32, wh
 			offsets[p.Partition] = p.Offset
 		}
 	}
-	if len(offsets) != len(partitions) {
-		return nil, fmt.Errorf("list offsets of %s: answer for %d of %d partitions",
-			topic, len(offsets), len(partitions))
+	if asked := request.Topics[0].Partitions; len(offsets) != len(asked) {
+		return nil, fmt.Errorf("list offsets of %s: answer for %d of %d partitions", topic, len(offsets), len(asked))
 	}
 	return offsets, nil
 }

@@ -151,6 +151,56 @@ func TestForgedOffset(t *testing.T) {
 	})
 }
 
+// TestForwardBesideAnOldLeader has a broker that led a partition before say how far it reaches. What was forwarded from
+// beyond that is a forward all the same: it is as old as its record, and is dropped when it comes again.
+func TestForwardBesideAnOldLeader(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		const circuit = "case:route-0:v1"
+		r := w.start(nil, nil)
+		w.ready(r)
+		home := w.home(circuit)
+		w.ProduceTo(t, w.abroad(circuit, "m"))
+		w.settled()
+		w.end(r)
+		f := schemas.Forward{Group: group, Cluster: r.cluster.id, At: time.Now(), Partition: 1 - home, Offset: 1}
+		f.TopicID = r.cluster.topicIDs[topics.Outcomes]
+		forward := func() *kgo.Record {
+			record := outcome(circuit, schemas.Accepted, "")
+			record.Partition = home
+			record.Headers = []kgo.RecordHeader{{Key: schemas.ForwardHeader, Value: []byte(f.String())}}
+			return record
+		}
+
+		r = w.start(nil, nil)
+		w.ready(r)
+		w.fake.ControlKey(int16(kmsg.ListOffsets), func(request kmsg.Request) (kmsg.Response, error, bool) {
+			w.fake.KeepControl()
+			asked := request.(*kmsg.ListOffsetsRequest)
+			if len(asked.Topics) != 1 || asked.Topics[0].Topic != topics.Outcomes {
+				return nil, nil, false
+			}
+			part := asked.Topics[0].Partitions
+			if len(part) != 1 || part[0].Partition != 1-home || part[0].Timestamp != -1 ||
+				part[0].CurrentLeaderEpoch != -1 {
+				return nil, nil, false
+			}
+			response := asked.ResponseKind().(*kmsg.ListOffsetsResponse)
+			answer, of := kmsg.NewListOffsetsResponseTopic(), kmsg.NewListOffsetsResponseTopicPartition()
+			of.Partition, of.Offset = 1-home, 1
+			answer.Topic, answer.Partitions = topics.Outcomes, append(answer.Partitions, of)
+			response.Topics = append(response.Topics, answer)
+			return response, nil, true
+		})
+		w.ProduceTo(t, &kgo.Record{Topic: topics.Outcomes, Partition: 1 - home, Value: []byte("not JSON")})
+		w.ProduceTo(t, forward(), forward(), forward())
+		w.caughtUp()
+		if got := value(t, r.metrics.records.WithLabelValues(topics.Outcomes, "repeated")); got != 2 {
+			t.Errorf("of three copies of a forward %v were dropped, want 2", got)
+		}
+		w.end(r)
+	})
+}
+
 // TestForgedForwardsAskOnce counts how often the brokers are asked about records that claim to come from beyond the end
 // of a partition.
 func TestForgedForwardsAskOnce(t *testing.T) {
