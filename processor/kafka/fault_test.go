@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -108,5 +111,32 @@ func TestClaimOnIdle(t *testing.T) {
 		}
 		w.end(r)
 		w.check()
+	})
+}
+
+// TestEndWhileForwardsAreRefused ends a processor whose last commit fails, as a broker refuses what it forwards. What
+// was not committed is handled by the next one, and nothing is wrong with this one.
+func TestEndWhileForwardsAreRefused(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		const circuit = "case:route-0:v1"
+		slow := func(c *Config) { c.CommitInterval = time.Minute }
+		r := w.start(slow, nil)
+		w.ready(r)
+		refused := w.fake.Fault(kfake.Fault{
+			Keys: []kmsg.Key{kmsg.Produce}, Topic: topics.Outcomes, Err: kerr.InvalidRecord, Count: -1, When: isForward,
+		})
+		w.ProduceTo(t, w.abroad(circuit, "m"))
+		time.Sleep(5 * time.Second)
+		w.end(r)
+		if refused.Hits() == 0 {
+			t.Error("nothing was forwarded at the end")
+		}
+		refused.Remove()
+		r = w.start(nil, nil)
+		w.settled()
+		if got := value(t, r.metrics.records.WithLabelValues(topics.Outcomes, "handled")); got != 1 {
+			t.Errorf("%v outcomes were handled once forwards are taken, want 1", got)
+		}
+		w.end(r)
 	})
 }

@@ -285,8 +285,10 @@ func fatal(err error) bool {
 		errors.Is(err, kerr.TransactionalIDAuthorizationFailed) || errors.Is(err, kerr.GroupAuthorizationFailed)
 }
 
+// nonFatal leaves out what the end of a worker does not make an error: what its last commit did not take in is handled
+// by whoever has its partitions next.
 func nonFatal(err error) error {
-	if errors.Is(err, errRejoin) {
+	if errors.Is(err, errRejoin) || errors.Is(err, errForward) {
 		return nil
 	}
 	return err
