@@ -209,6 +209,7 @@ func (g *Gate) catchUp(t *table) {
 	g.known.Store(t)
 	if !g.isReady() {
 		g.config.Log.Info("the gate knows the circuits", "circuits", t.circuits.size(), "topic", g.config.Topics.State)
+		g.careful.Store(g.config.OnSilence != Keep) // Before anybody who waits goes on.
 		close(g.ready)
 	}
 	g.heed()
