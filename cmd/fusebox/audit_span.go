@@ -101,10 +101,7 @@ func (a *auditor) look(ctx context.Context, topics []string) error {
 // lookHandled asks for the offsets of the group, until no transaction is open that would change them.
 func (a *auditor) lookHandled(ctx context.Context) error {
 	for {
-		found, err := a.admin.FetchOffsets(kadm.RequireStable(ctx), a.group)
-		if err == nil {
-			err = found.Error()
-		}
+		found, err := offsets.Stable(ctx, a.admin, a.group, a.topics.Outcomes, a.topics.Signals)
 		refused := (*kerr.Error)(nil)
 		switch {
 		case err == nil && len(found) == 0, errors.Is(err, kerr.GroupIDNotFound):
@@ -113,7 +110,7 @@ func (a *auditor) lookHandled(ctx context.Context) error {
 			found.Each(a.noteHandled)
 			return nil
 		case ctx.Err() != nil || errors.As(err, &refused) && !refused.Retriable:
-			return fmt.Errorf("fetch the offsets of group %s: %w", a.group, err)
+			return err
 		}
 		pause(ctx, 100*time.Millisecond)
 	}

@@ -1,10 +1,12 @@
-// Package offsets asks the brokers where the partitions of a topic begin and end. An error says what was asked, and
-// unwraps to what the brokers answered.
+// Package offsets asks the brokers where the partitions of a topic begin and end, and how far a group is. An
+// error says what was asked, and unwraps to what the brokers answered.
 package offsets
 
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -31,6 +33,22 @@ func At(ctx context.Context, admin *kadm.Client, topic string, at time.Time) (ma
 		return admin.ListOffsetsAfterMilli(ctx, at.UnixMilli(), topics...)
 	}
 	return ask(ctx, "offsets at "+at.Format(time.RFC3339), topic, list)
+}
+
+// Stable returns what a group has committed for the partitions of topics; what it has none of is not in it. That a
+// transaction is open which would change any of it is an error, which passes.
+func Stable(ctx context.Context, admin *kadm.Client, group string, topics ...string) (kadm.OffsetResponses, error) {
+	found, err := admin.FetchOffsets(kadm.RequireStable(ctx), group)
+	if err == nil {
+		maps.DeleteFunc(found, func(topic string, _ map[int32]kadm.OffsetResponse) bool {
+			return !slices.Contains(topics, topic)
+		})
+		err = found.Error()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fetch the offsets of group %s: %w", group, err)
+	}
+	return found, nil
 }
 
 func ask(

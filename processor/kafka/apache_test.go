@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"github.com/fusebox-project/fusebox/internal/kafkatest"
+	"github.com/fusebox-project/fusebox/schemas"
 )
 
 // TestApacheKafka ends a processor at each point of a transaction and starts it again, on Apache Kafka itself: static
@@ -24,8 +27,8 @@ func TestApacheKafka(t *testing.T) {
 			round++
 		}
 	}
-	for i, point := range []string{"before begin", "before end", "before store"} {
-		r := w.start(two, crashAt(point, 2+i))
+	for i, point := range []string{"ahead", "before begin", "before end", "before store"} {
+		r := w.start(func(c *Config) { two(c); seldom(c) }, crashAt(point, 1+i))
 		produce(4)
 		w.crashes(r)
 	}
@@ -45,9 +48,30 @@ func TestApacheKafka(t *testing.T) {
 	w.caughtUp()
 	w.ready(first)
 	w.end(first)
+	w.staysOpen(two)
 	w.check()
 	w.repairs(two)
 	t.Logf("transactions: %s", fmt.Sprint(value(t, first.metrics.transactions.WithLabelValues(committedResult))))
+}
+
+// staysOpen lets outcomes wait, so that transactions begin ahead of them: who asks for the offsets of the inputs gets
+// them meanwhile, and after it the group still has none of the changelog.
+func (w *world) staysOpen(change func(*Config)) {
+	w.t.Helper()
+	r := w.start(func(c *Config) { change(c); c.CommitInterval = aheadLongest }, nil)
+	w.ready(r)
+	for i := range 9 {
+		w.Produce(w.t, outcome(fmt.Sprintf("case:waits-%d:v1", i), schemas.Accepted, fmt.Sprint(i)))
+	}
+	w.until("open", func() bool { return w.open("fusebox-a-0") && w.open("fusebox-a-1") })
+	if _, err := r.cluster.offsets(w.t.Context()); err != nil {
+		w.t.Errorf("offsets while a transaction is open: %v", err)
+	}
+	w.end(r)
+	offsets, err := kadm.NewClient(w.Client(w.t)).FetchOffsets(w.t.Context(), group)
+	if at, ok := offsets.Lookup(topics.Changelog, 0); err != nil || ok && at.At != -1 {
+		w.t.Errorf("the group's offset of the changelog is %d, %v, want none", at.At, err)
+	}
 }
 
 // repairs moves the group's offsets of one partition back. A processor refuses it and works on the others; the repair

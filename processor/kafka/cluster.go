@@ -13,6 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fusebox-project/fusebox/internal/offsets"
 )
 
 // ErrTopics says that the topics are not as they have to be: nothing may start, or go on.
@@ -25,6 +27,7 @@ type cluster struct {
 	admin  *kadm.Client
 	topics Topics
 	group  string
+	adds   bool // See addsByItself.
 	layout
 
 	settings atomic.Pointer[topicSettings] // As last learned.
@@ -56,6 +59,7 @@ func connect(ctx context.Context, topics Topics, group string, opts []kgo.Opt, t
 		client.Close()
 		return nil, err
 	}
+	k.adds = k.addsByItself(ctx)
 	return k, nil
 }
 
@@ -242,12 +246,9 @@ func (c committed) none() bool { return c.outcomes < 0 && c.signals < 0 }
 
 // offsets returns what the group has committed, once no transaction that could still change it is open.
 func (k *cluster) offsets(ctx context.Context) (map[int32]committed, error) {
-	found, err := k.admin.FetchOffsets(kadm.RequireStable(ctx), k.group)
-	if err == nil {
-		err = found.Error()
-	}
+	found, err := offsets.Stable(ctx, k.admin, k.group, k.topics.Outcomes, k.topics.Signals)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return nil, fmt.Errorf("fetch the offsets of group %s: %w", k.group, err)
+		return nil, err
 	}
 	all := make(map[int32]committed, k.partitions)
 	for i := range k.partitions {

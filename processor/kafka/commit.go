@@ -45,8 +45,8 @@ func (w *worker) commit(ctx context.Context, all bool) error {
 	if err := w.loop.crashes("before begin"); err != nil {
 		return err
 	}
-	if err := w.session.Begin(); err != nil {
-		return fmt.Errorf("%w: begin a transaction: %w", errRejoin, err) // The client may still be in the last one.
+	if err := w.enter(ctx); err != nil {
+		return err
 	}
 	w.publisher.reset()
 	for i := range batch {
@@ -172,7 +172,10 @@ func (w *worker) end(ctx context.Context, batch []publication) (committed bool, 
 	})
 	ctx, cancel := context.WithTimeout(ctx, 2*transactionTimeout)
 	defer cancel()
-	return w.session.End(ctx, kgo.TryCommit)
+	w.ahead = nil
+	committed, err = w.session.End(ctx, kgo.TryCommit)
+	w.ended = time.Now()
+	return committed, err
 }
 
 func (w *worker) offsetsOf(batch []publication) []kmsg.TxnOffsetCommitRequestTopic {
@@ -229,9 +232,7 @@ func (w *worker) leaveOut(ctx context.Context, p *pair, why error) error {
 
 func (w *worker) endAborted(ctx context.Context, why error) error {
 	w.loop.metrics.transactions.WithLabelValues(abortedResult).Inc()
-	ctx, cancel := context.WithTimeout(ctx, 2*transactionTimeout)
-	defer cancel()
-	if _, err := w.session.End(ctx, kgo.TryAbort); err != nil {
+	if err := w.endAbort(ctx); err != nil {
 		return fmt.Errorf("%w: %w: abort: %w", errRejoin, why, err)
 	}
 	return nil

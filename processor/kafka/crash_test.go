@@ -19,7 +19,7 @@ import (
 
 // TestCrash ends a process at each point of a transaction, and starts another one, with its store and without.
 func TestCrash(t *testing.T) {
-	for _, point := range []string{"before begin", "before end", "before store"} {
+	for _, point := range []string{"ahead", "before begin", "before end", "before store"} {
 		for _, n := range []int{1, 3} {
 			for _, wiped := range []bool{false, true} {
 				name := fmt.Sprintf("%s, time %d, wiped %v", point, n, wiped)
@@ -31,7 +31,7 @@ func TestCrash(t *testing.T) {
 
 func testCrash(t *testing.T, point string, n int, wiped bool) {
 	inWorld(t, 2, func(t *testing.T, w *world) {
-		first := w.start(nil, crashAt(point, n))
+		first := w.start(seldom, crashAt(point, n))
 		for round := range 8 {
 			w.produceAll(round, 5, waves)
 		}

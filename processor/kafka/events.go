@@ -153,7 +153,7 @@ func (w *worker) giveUp(ctx context.Context, partitions map[string][]int32) erro
 	if gone == 0 {
 		return nil
 	}
-	if _, err := w.session.End(ctx, kgo.TryAbort); err != nil {
+	if err := w.endAbort(ctx); err != nil {
 		return fmt.Errorf("%w: abort after a rebalance: %w", errRejoin, err)
 	}
 	w.rewindAll()

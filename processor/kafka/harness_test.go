@@ -232,6 +232,19 @@ func (w *world) produceAll(round int, circuits int, fails func(round, circuit in
 	time.Sleep(500 * time.Millisecond)
 }
 
+// seldom lets records wait, so that transactions begin ahead of them.
+func seldom(c *Config) { c.CommitInterval = 700 * time.Millisecond }
+
+// open tells whether a transaction is open.
+func (w *world) open(id string) bool {
+	w.t.Helper()
+	found, err := kadm.NewClient(w.Client(w.t)).DescribeTransactions(w.t.Context(), id)
+	if err != nil {
+		w.t.Fatalf("DescribeTransactions: %v", err)
+	}
+	return found[id].State == "Ongoing"
+}
+
 // crashAt ends a Loop's life the n-th time that it comes to a point.
 func crashAt(point string, n int) func(*Loop) {
 	var mu sync.Mutex

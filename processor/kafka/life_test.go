@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -95,19 +96,20 @@ func TestTripGoesAlone(t *testing.T) {
 		}
 		w.Produce(t, all("first")...)
 		w.caughtUp()
-		committed := func() map[int32]committed {
-			offsets, err := r.cluster.offsets(t.Context())
+		admin := kadm.NewClient(w.Client(t))
+		committed := func() map[int32]kadm.OffsetResponse {
+			offsets, err := admin.FetchOffsets(t.Context(), group)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return offsets
+			return offsets[topics.Outcomes]
 		}
 		before := committed()
 		w.Produce(t, append(all("second"), failing(4)...)...)
 		w.await("case:route-0:v1", func(st schemas.State) bool { return st.State == schemas.Open })
 		after, home := committed(), w.home("case:route-0:v1")
 		for partition := range int32(4) {
-			moved := after[partition].stamp != before[partition].stamp
+			moved := after[partition].Metadata != before[partition].Metadata
 			if moved != (partition == home) {
 				t.Errorf("partition %d committed with the trip in %d: %v", partition, home, moved)
 			}

@@ -66,7 +66,7 @@ func (p plan) String() string {
 
 // points are where an instance can crash.
 var points = []string{
-	"before begin", "before end", "before store", "after forwards", "forward", "in restore",
+	"ahead", "before begin", "before end", "before store", "after forwards", "forward", "in restore",
 }
 
 // stores are what an instance can find when it starts again.

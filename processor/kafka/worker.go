@@ -40,10 +40,13 @@ type worker struct {
 	pairs     map[int32]*pair
 	restores  sync.WaitGroup
 	publisher publisher
+	ahead     *ahead // Nil where no transaction was begun ahead.
 
 	committed time.Time // When a transaction of all pairs was last tried.
 	beat      time.Time // When the next heartbeats are due.
 	inspects  time.Time // When the topics are looked at next.
+	ended     time.Time // When the last transaction was.
+	aheadFrom time.Time // When a transaction may be begun ahead again.
 	retry     time.Time // When signals that wait ask again for the end of the outcomes; zero where none do.
 	aborts    int       // In a row, of this session.
 	failures  int       // The same over all sessions.
@@ -139,6 +142,11 @@ func (w *worker) close() {
 	}
 	w.forwarder.close()
 	w.forwarder = nil
+	if w.ahead != nil {
+		w.ahead.stop()
+		<-w.ahead.done
+		w.ahead = nil
+	}
 	w.session.CloseAllowingRebalance()
 	w.loop.status.left(w.id)
 }
@@ -177,7 +185,7 @@ func (w *worker) turn(ctx, hard context.Context) error {
 	if all := w.due(time.Now()); all || w.urgent() {
 		return w.commit(hard, all)
 	}
-	return nil
+	return w.prepare(hard)
 }
 
 // working yields the pairs that work.
