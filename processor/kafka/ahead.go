@@ -84,6 +84,7 @@ func (w *worker) enter(ctx context.Context) error {
 }
 
 func (w *worker) beginTransaction() error {
+	w.began = time.Now()
 	if err := w.session.Begin(); err != nil { // The client may still be in the last one.
 		return fmt.Errorf("%w: begin a transaction: %w", errRejoin, err)
 	}

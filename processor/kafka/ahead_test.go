@@ -170,3 +170,30 @@ func TestAheadGivenUp(t *testing.T) {
 		}
 	})
 }
+
+// TestAheadOutlasted has a worker stand still three times within a minute, for longer than the transaction that it has
+// begun ahead may last. The brokers fence it each time, and there is no other process: it goes on.
+func TestAheadOutlasted(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		left := 3
+		r := w.start(seldom, func(l *Loop) {
+			l.crash = func(point string) error {
+				if point == "before begin" && left > 0 && l.workers[0].ahead != nil {
+					left--
+					time.Sleep(transactionTimeout + time.Second)
+				}
+				return nil
+			}
+		})
+		w.ready(r)
+		for round := range 50 {
+			w.produceAll(round, 5, waves)
+		}
+		w.caughtUp()
+		w.end(r)
+		w.check()
+		if anew := strings.Count(w.log.String(), `"session begins anew"`); left != 0 || anew != 3 {
+			t.Errorf("%d times left to stand still, and the session began anew %d times; want 0 and 3", left, anew)
+		}
+	})
+}

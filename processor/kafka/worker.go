@@ -23,8 +23,8 @@ var errRejoin = errors.New("the session begins anew")
 var ErrTwice = errors.New("another process works under the same instance name")
 
 // fencedLimit is how many times within a minute a worker may be fenced before it takes another process to be the
-// reason. A process that was stopped for longer than a transaction may last is fenced once, and so is one whose request
-// to join the group the coordinator was slow to answer: it sends another, and both are handled.
+// reason. A process whose request to join the group the coordinator was slow to answer is fenced once: it sends
+// another, and both are handled.
 const fencedLimit = 3
 
 // worker is one member of the group: one goroutine, one session, one transactional id. Everything in it belongs to
@@ -43,6 +43,7 @@ type worker struct {
 	ahead     *ahead // Nil where no transaction was begun ahead.
 
 	committed time.Time // When a transaction of all pairs was last tried.
+	began     time.Time // When the last transaction was begun.
 	beat      time.Time // When the next heartbeats are due.
 	inspects  time.Time // When the topics are looked at next.
 	ended     time.Time // When the last transaction was.
@@ -85,7 +86,7 @@ func (w *worker) run(ctx, hard context.Context) error {
 		switch {
 		case fatal(err):
 			return fmt.Errorf("worker %s: %w", w.id, err)
-		case isFenced(err):
+		case isFenced(err) && !w.ranOut(err):
 			fenced = append(fenced[max(0, len(fenced)-fencedLimit+1):], time.Now())
 			if len(fenced) == fencedLimit && time.Since(fenced[0]) < time.Minute {
 				return fmt.Errorf("worker %s: fenced %d times within a minute: %w: %w",
@@ -114,7 +115,7 @@ func (w *worker) live(ctx, hard context.Context) error {
 	w.inbox.take() // What came in a session that is over.
 	now := time.Now()
 	w.committed, w.beat, w.retry, w.aborts = now, now, time.Time{}, 0
-	w.inspects = now.Add(inspectEvery)
+	w.began, w.inspects = now, now.Add(inspectEvery)
 	if err := w.open(); err != nil {
 		return err
 	}
@@ -311,4 +312,10 @@ func isFenced(err error) bool {
 		}
 	}
 	return false
+}
+
+// ranOut tells whether the brokers fenced the worker because its transaction had lasted too long: it, or they, stood
+// still meanwhile, and there is no other process.
+func (w *worker) ranOut(err error) bool {
+	return time.Since(w.began) >= transactionTimeout && !errors.Is(err, kerr.FencedInstanceID)
 }
