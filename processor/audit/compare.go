@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -37,6 +38,9 @@ func (a *Audit) compare(records []published) {
 
 // unfollowed begins to follow a circuit where it can.
 func (a *Audit) unfollowed(p *published, behind []published) {
+	if p.Sequence == 1 && !p.IsShadow {
+		a.track(p.Circuit).ids = ids{} // It was born, and the core may have it from before.
+	}
 	why := Unchanged
 	switch {
 	case !a.known:
@@ -114,7 +118,7 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 	case len(fields) == 0:
 		a.tally.report.Same++
 		t.suspect = false
-		t.repeats = t.repeats && (t.unsure() || p.ChangedAt.Before(a.core.Clock()))
+		t.repeats = t.repeats && !a.empties(p)
 	case t.repeats && mayRepeat(&p.State, made, fields), t.repeated && shadowMayRepeat(&p.State, made, fields):
 		a.tally.gap(Repeats, *p)
 		a.readopt(p, t, behind)
@@ -184,9 +188,20 @@ func shadowMayRepeat(published, made *schemas.State, fields []Field) bool {
 	return len(fields) == 1 && fields[0].Name == "shadow" && a != nil && b != nil && otherCounts(a.Cause, b.Cause)
 }
 
-// otherCounts tells whether two causes counted otherwise.
+// otherCounts tells whether two causes counted otherwise. That need not show in the numbers: one outcome may make up
+// for another.
 func otherCounts(a, b *schemas.Cause) bool {
-	return (a == nil) != (b == nil) || a != nil && (a.NotCounted != b.NotCounted || a.Throughput != b.Throughput)
+	if a == nil || b == nil {
+		return a != b
+	}
+	return counted(*a) != counted(*b)
+}
+
+// counted returns what outcomes decide of a cause, without what their rule and the newest of them do.
+func counted(c schemas.Cause) string {
+	c.Type, c.Policy, c.PolicyVersion, c.Window, c.Last, c.Threshold = "", "", "", 0, 0, 0
+	c.BySuccess, c.At = false, time.Time{}
+	return string(schemas.AppendCause(nil, &c))
 }
 
 // differences returns the fields in which two records differ, by their names on the wire.

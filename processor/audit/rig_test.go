@@ -60,7 +60,15 @@ func (r *rig) outcome(at time.Duration, circuit, kind, id string) {
 
 // stamped is outcome with another timestamp, a producer's: where it lies ahead of the wall clock it is clamped.
 func (r *rig) stamped(stamp, now time.Duration, circuit, kind, id string) {
-	o := schemas.Outcome{Circuit: circuit, Kind: kind, ID: id, Count: 1}
+	r.take(stamp, now, schemas.Outcome{Circuit: circuit, Kind: kind, ID: id, Count: 1})
+}
+
+// leased is outcome with a lease.
+func (r *rig) leased(at time.Duration, circuit, kind, id, lease string) {
+	r.take(at, at, schemas.Outcome{Circuit: circuit, Kind: kind, ID: id, Lease: lease, Count: 1})
+}
+
+func (r *rig) take(stamp, now time.Duration, o schemas.Outcome) {
 	r.outcomes = append(r.outcomes, audit.Record{
 		Topic: "outcomes", Offset: r.at.Outcomes, Time: t0.Add(stamp), Value: schemas.AppendOutcome(nil, &o),
 		Appended: stamp == now,

@@ -14,12 +14,11 @@ import (
 type track struct {
 	followed bool           // What the core has of it is what the processor had.
 	ever     bool           // It was followed at some time.
-	born     bool           // It was followed from its birth on: nothing of it is unknown.
 	recovers bool           // When it recovered last is known.
 	from     schemas.Inputs // Of the record by which it was adopted.
 	suspect  bool           // The last record that was compared differed.
 	clamped  bool           // A timestamp was clamped since its last change.
-	ids      int            // Outcomes with ids that were seen.
+	ids      ids            // Of its outcomes.
 	repeats  bool           // Since its last change, something came that may repeat what came before the range.
 	repeated bool           // So it did since the circuit was born: its shadow may have counted that ever since.
 	told     int            // The number of the difference that was told last.
@@ -35,7 +34,7 @@ func (a *Audit) track(circuit string) *track {
 	if t == nil {
 		t = &track{}
 		if a.config.Whole && a.known && a.room(circuit) {
-			*t = track{born: true, recovers: true}
+			*t = newborn()
 			a.follow(t)
 		}
 		if len(a.circuits) < circuitsKept {
@@ -45,9 +44,8 @@ func (a *Audit) track(circuit string) *track {
 	return t
 }
 
-// idsKept is after how many ids a circuit remembers none of before: it remembers 64, and which of those came anew it
-// has to know as well.
-const idsKept = 2 * 64
+// newborn is what is known of a circuit at its birth: nothing of it is unknown.
+func newborn() track { return track{ids: ids{alike: true}, recovers: true} }
 
 // early is up to how many records after the beginning one that was forwarded may repeat one of before.
 const early = 10_000
@@ -56,13 +54,13 @@ const early = 10_000
 func (a *Audit) note(t *track, h *Handled, result *processor.Result) {
 	o := h.Input.Outcome
 	if h.From != nil && !a.config.Whole && a.handled < early {
-		t.repeats, t.born, t.ids = true, false, 0 // Where it was dropped, the circuit knows other ids, too.
+		t.repeats, t.ids = true, ids{} // Where it was dropped, the circuit knows other ids, too.
 	}
-	if o != nil && o.ID != "" {
-		t.repeats = t.repeats || t.unsure()
-		if result.Why != processor.Duplicate {
-			t.ids++
-		}
+	if began := len(result.States) > 0 && result.States[0].Sequence == 1; began && (!t.followed || t.repeats) {
+		t.ids = ids{} // The circuit may go on where the core begins anew.
+	}
+	if o != nil && !t.ids.sees(o.ID) {
+		t.repeats = true
 	}
 	t.repeated = t.repeated || t.repeats
 	if result.Moves > 0 {
@@ -75,9 +73,6 @@ func (a *Audit) note(t *track, h *Handled, result *processor.Result) {
 		}
 	}
 }
-
-// unsure tells whether the circuit may know ids of before the range.
-func (t *track) unsure() bool { return !t.born && t.ids < idsKept }
 
 // begin follows a circuit whose birth was published, where this is the record that made it known. Its shadow has to be
 // as young: one that the circuit had in an earlier life goes on. Where the clock is not known yet, a birth at another
@@ -96,7 +91,7 @@ func (a *Audit) begin(circuit string, t *track, at time.Time) {
 			continue
 		}
 		a.core.Drop(circuit)
-		*t = track{born: true, recovers: true}
+		*t = newborn()
 		a.follow(t)
 		a.timed = true
 	}
@@ -107,7 +102,7 @@ func (a *Audit) crowd(h *Handled) {
 	a.core.Advance(h.At)
 	a.tally.crowd(h.Circuit)
 	t := a.track(h.Circuit)
-	t.followed, t.born, t.crowded = false, false, true
+	t.followed, t.ids, t.crowded = false, ids{}, true
 }
 
 // room tells whether the core has a circuit, or room for it.
@@ -122,13 +117,17 @@ func (a *Audit) follow(t *track) {
 	t.followed, t.ever, t.crowded = true, true, false
 }
 
-// adopt follows a circuit from a published change on. It reports false where the record is not surely one: its change
-// is of now, and no override ended by itself, as then outcomes may have been counted since.
-func (a *Audit) adopt(p *published) bool {
+// empties tells whether a published record is surely one of a change that left its circuit empty: it is of now, and no
+// override ended by itself, as then outcomes may have been counted since.
+func (a *Audit) empties(p *published) bool {
 	ended := p.Override == nil && p.Operator == nil && p.Previous > schemas.HalfOpen
 	now := p.ChangedAt.Equal(a.core.Clock()) && p.Trigger.Topic != ""
-	whole := !p.IsShadow && p.Degraded == nil
-	if !a.known || !a.room(p.Circuit) || !now || ended || !whole {
+	return now && !ended && !p.IsShadow && p.Degraded == nil
+}
+
+// adopt follows a circuit from a published change on. It reports false where that is not possible.
+func (a *Audit) adopt(p *published) bool {
+	if !a.known || !a.room(p.Circuit) || !a.empties(p) {
 		return false
 	}
 	t := a.track(p.Circuit)
@@ -136,10 +135,15 @@ func (a *Audit) adopt(p *published) bool {
 		// A shadow that never moved says the same in the core where the range begins in the millisecond of its birth,
 		// and may have counted before. It is to be heard of, so the core must not have one.
 		a.core.Drop(p.Circuit)
-		t.ids = 0
+		t.ids = ids{}
 	}
 	a.core.Adopt(&p.State)
-	t.born, t.clamped, t.suspect, t.repeats = false, false, false, false
+	for i := range a.made {
+		if made := &a.made[i]; made.IsShadow && made.Circuit == p.Circuit {
+			made.Sequence, made.Born = p.Sequence, p.Born // They tell of the circuit's newest record.
+		}
+	}
+	t.clamped, t.suspect, t.repeats = false, false, false
 	t.from = p.Inputs
 	t.recovers = p.Attempt == 0 || breaker.Recovers(&p.State)
 	a.follow(t)
