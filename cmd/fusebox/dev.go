@@ -137,7 +137,9 @@ func (d *dev) run(ctx context.Context, c config) (err error) {
 // work runs the processor with its HTTP, as `fusebox run` does, and perhaps the demo, which ends all if it fails.
 func (d *dev) work(ctx context.Context, c config, policies *breaker.Policies, web net.Listener) error {
 	registry := newRegistry()
-	loop, err := kafka.New(c.processor(policies, d.log, registry))
+	made := c.processor(policies, d.log, registry)
+	made.NoneAhead = true // The broker keeps all offsets of a group from a restore while any transaction is open.
+	loop, err := kafka.New(made)
 	if err != nil {
 		return &statusError{exitUsage, err}
 	}

@@ -49,7 +49,9 @@ func (w *worker) prepare(ctx context.Context) error {
 }
 
 // mayBeginAhead tells whether brokers know what to do with an offset that comes first, and did not refuse one lately.
-func (w *worker) mayBeginAhead() bool { return w.loop.cluster.adds && time.Now().After(w.aheadFrom) }
+func (w *worker) mayBeginAhead() bool {
+	return w.loop.cluster.adds && !w.loop.config.NoneAhead && time.Now().After(w.aheadFrom)
+}
 
 func (w *worker) beginAhead(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, aheadWithin)

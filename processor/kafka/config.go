@@ -29,6 +29,7 @@ type Config struct {
 
 	Workers            int           // Default: the number of cores.
 	CommitInterval     time.Duration // Default: 200 ms.
+	NoneAhead          bool          // No transaction begins before it is due. See ahead.go.
 	ShutdownTimeout    time.Duration // Default: 30 s.
 	MaxResident        int           // Circuits in memory, over all partitions. Default: 100,000.
 	MaxCircuits        int           // Known circuits, over all partitions. Default: 1,000,000.
