@@ -115,9 +115,8 @@ func (w *worker) restored(e restoration) error {
 	w.setPhase(p, catchingUp)
 	offsets := map[string]map[int32]kgo.EpochOffset{}
 	p.offsets(offsets)
-	client := w.session.Client()
-	client.SetOffsets(offsets)
-	client.ResumeFetchPartitions(map[string][]int32{p.outcomes.topic: {p.id}, p.signals.topic: {p.id}})
+	w.move(offsets)
+	w.session.Client().ResumeFetchPartitions(map[string][]int32{p.outcomes.topic: {p.id}, p.signals.topic: {p.id}})
 	w.log.Info("partition restored", "partition", p.id, "circuits", p.known, "outcomes", p.outcomes.next,
 		"signals", p.signals.next, "behind", p.target-p.outcomes.next)
 	return nil

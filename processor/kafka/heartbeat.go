@@ -39,6 +39,7 @@ func (w *worker) beats(ctx context.Context, now time.Time) error {
 			w.begin(id)
 		}
 	}
+	w.fetchAgain()
 	if len(working) > 0 {
 		w.lags(ctx, working, now)
 	}

@@ -167,3 +167,21 @@ func TestLeaveBeforeJoining(t *testing.T) {
 		}
 	})
 }
+
+// TestFetchedAgain has the client fetch nothing any more behind the worker's back, as it does itself now and then when
+// it was moved twice at once: with the next heartbeat it is told to.
+func TestFetchedAgain(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		time.Sleep(time.Second)
+		all := map[string][]int32{topics.Outcomes: {0, 1}, topics.Signals: {0, 1}}
+		r.workers[0].session.Client().PauseFetchPartitions(all)
+		w.produceAll(0, 9, waves)
+		w.produceAll(1, 9, waves)
+		time.Sleep(beatEvery)
+		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
+}

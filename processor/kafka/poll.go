@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -88,12 +89,32 @@ func (w *worker) unmute(p *pair) {
 		p.unsure = false
 		w.loop.status.problemText(p.id, "")
 	}
-	for _, topic := range p.muted {
-		if topic == p.outcomes.topic || !p.held {
-			w.session.Client().ResumeFetchPartitions(map[string][]int32{topic: {p.id}})
+	p.muted = p.muted[:0]
+}
+
+// wakeAfter is how long after it was moved the client is told to fetch once more.
+const wakeAfter = 100 * time.Millisecond
+
+// move has the client go on elsewhere. It may lose the word to: franz-go (v1.22.3) ends a fetch loop that was begun for
+// the place before, and does not look whether it was begun again since. Nothing is read from that broker any more then,
+// until it is woken: in 5 of 900 starts with 24 partitions.
+func (w *worker) move(offsets map[string]map[int32]kgo.EpochOffset) {
+	w.session.Client().SetOffsets(offsets)
+	w.wake = time.Now().Add(wakeAfter)
+}
+
+// fetchAgain wakes the client, and has it fetch all that is to be fetched.
+func (w *worker) fetchAgain() {
+	w.wake = time.Time{}
+	partitions := map[string][]int32{}
+	for p := range w.working() {
+		for _, topic := range []string{p.outcomes.topic, p.signals.topic} {
+			if !slices.Contains(p.muted, topic) && (topic == p.outcomes.topic || !p.held) {
+				partitions[topic] = append(partitions[topic], p.id)
+			}
 		}
 	}
-	p.muted = p.muted[:0]
+	w.session.Client().ResumeFetchPartitions(partitions)
 }
 
 // skipBatch goes on behind a batch that is too large to be unpacked. A record that is marked stands in its place: when
@@ -119,7 +140,7 @@ func (w *worker) skipBatch(bomb *kgo.ErrDecompressTooLarge) {
 		w.log.Error("a batch is too large to be unpacked and is set aside", "topic", bomb.Topic,
 			"partition", bomb.Partition, "from", bomb.Offset, "to", last, "limit", batchMaxBytes)
 	}
-	w.session.Client().SetOffsets(map[string]map[int32]kgo.EpochOffset{
+	w.move(map[string]map[int32]kgo.EpochOffset{
 		bomb.Topic: {bomb.Partition: {Epoch: bomb.Epoch, Offset: from.polled}},
 	})
 }
@@ -145,7 +166,7 @@ func (w *worker) rewind(p *pair) {
 	w.rollback(p)
 	offsets := map[string]map[int32]kgo.EpochOffset{}
 	p.offsets(offsets)
-	w.session.Client().SetOffsets(offsets)
+	w.move(offsets)
 }
 
 // rewindAll takes all pairs that work back to their last commits.
@@ -155,7 +176,7 @@ func (w *worker) rewindAll() {
 		w.rollback(p)
 		p.offsets(offsets)
 	}
-	w.session.Client().SetOffsets(offsets)
+	w.move(offsets)
 }
 
 func (w *worker) rollback(p *pair) {

@@ -48,6 +48,7 @@ type worker struct {
 	inspects  time.Time // When the topics are looked at next.
 	ended     time.Time // When the last transaction was.
 	aheadFrom time.Time // When a transaction may be begun ahead again.
+	wake      time.Time // When the client is told to fetch once more; zero where it is not.
 	retry     time.Time // When signals that wait ask again for the end of the outcomes; zero where none do.
 	aborts    int       // In a row, of this session.
 	failures  int       // The same over all sessions.
@@ -114,7 +115,7 @@ func (w *worker) live(ctx, hard context.Context) error {
 	w.publisher.discard()
 	w.inbox.take() // What came in a session that is over.
 	now := time.Now()
-	w.committed, w.beat, w.retry, w.aborts = now, now, time.Time{}, 0
+	w.committed, w.beat, w.retry, w.wake, w.aborts = now, now, time.Time{}, time.Time{}, 0
 	w.began, w.inspects = now, now.Add(inspectEvery)
 	if err := w.open(); err != nil {
 		return err
@@ -171,6 +172,9 @@ func (w *worker) turn(ctx, hard context.Context) error {
 		return err
 	}
 	now := time.Now()
+	if !w.wake.IsZero() && !now.Before(w.wake) {
+		w.fetchAgain()
+	}
 	if !now.Before(w.retry) {
 		w.retry = time.Time{}
 		w.listEnds(ctx)
@@ -279,6 +283,9 @@ func (w *worker) next() time.Time {
 	next := w.beat
 	if !w.retry.IsZero() && w.retry.Before(next) {
 		next = w.retry
+	}
+	if !w.wake.IsZero() && w.wake.Before(next) {
+		next = w.wake
 	}
 	for p := range w.working() {
 		if due := w.committed.Add(w.loop.config.CommitInterval); !p.out.empty() && due.Before(next) {
