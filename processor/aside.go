@@ -21,9 +21,10 @@ func (c *circuit) bindShadow(at time.Time) {
 	}
 }
 
-// shadowRests tells whether nothing is lost if the circuit's shadow begins a new life at that time.
+// shadowRests tells whether nothing is lost if the circuit's shadow begins a new life at that time. One of which only
+// what was published is known may be degraded, which is not.
 func (c *circuit) shadowRests(at time.Time) bool {
-	return c.shadow == nil || c.shadow.told != nil || c.shadow.idle(at, c.shadow.policy.IdleAfter)
+	return c.shadow == nil || c.shadow.told == nil && c.shadow.idle(at, c.shadow.policy.IdleAfter)
 }
 
 // renew begins a new life of the circuit. Its shadow has a life of its own, which goes on.

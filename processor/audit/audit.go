@@ -67,6 +67,7 @@ type Audit struct {
 
 	policies *breaker.Policies
 	known    bool      // The policies in force are at hand.
+	since    time.Time // The clock at the first record.
 	timed    bool      // The clock is right: before the range it may have been ahead of all that is handled.
 	clamped  time.Time // Up to when the clock may be off, as a timestamp was clamped.
 	live     time.Time // Up to when it may be by a moment, as producers' timestamps were as new as what was published.
@@ -178,6 +179,13 @@ func (a *Audit) handle(h *Handled) {
 	case !h.Record.Appended && a.cut.Now.Sub(h.At) < clampedFor:
 		a.live = h.At.Add(clampedFor)
 	}
+	now := h.At
+	if clock := a.core.Clock(); clock.After(now) {
+		now = clock
+	}
+	if a.since.IsZero() {
+		a.since = now
+	}
 	if !a.config.matches(h.Circuit) {
 		a.core.Advance(h.At)
 		return
@@ -187,9 +195,10 @@ func (a *Audit) handle(h *Handled) {
 		return
 	}
 	t := a.track(h.Circuit)
+	a.meet(t, now)
 	last := a.cut.Trigger == h.Input.Trigger
 	if last {
-		a.begin(h.Circuit, t, h.At)
+		a.begin(h.Circuit, t, now)
 	}
 	result := a.core.Step(h.At, h.Input)
 	a.note(t, h, &result)

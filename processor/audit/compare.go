@@ -23,8 +23,8 @@ func (a *Audit) compare(records []published) {
 			a.tally.gap(Beside, *p)
 		case any:
 			a.judge(p, &made, records[i+1:])
-		case a.unsure(t) != "":
-			a.tally.gap(a.unsure(t), *p)
+		case a.unsure(t, &p.State) != "":
+			a.tally.gap(a.unsure(t, &p.State), *p)
 			a.readopt(p, t, records[i+1:])
 		default:
 			a.differs(p, nil)
@@ -119,7 +119,8 @@ func (a *Audit) judge(p *published, made *schemas.State, behind []published) {
 		a.tally.report.Same++
 		t.suspect = false
 		t.repeats = t.repeats && !a.empties(p)
-	case t.repeats && mayRepeat(&p.State, made, fields), t.repeated && shadowMayRepeat(&p.State, made, fields):
+	case a.unsure(t, &p.State) == Repeats && mayRepeat(&p.State, made, fields),
+		t.repeated && onlyShadow(&p.State, made, fields):
 		a.tally.gap(Repeats, *p)
 		a.readopt(p, t, behind)
 	case a.mayBeClamped(t), a.core.Clock().Before(a.live) && onlyTimes(fields):
@@ -139,10 +140,12 @@ func (a *Audit) readopt(p *published, t *track, behind []published) {
 	a.takeUp(p, behind)
 }
 
-// unsure returns why nobody knows whether something of a circuit was to be published, or nothing.
-func (a *Audit) unsure(t *track) Reason {
+// unsure returns why nobody knows whether a record was to be published, or nothing.
+func (a *Audit) unsure(t *track, s *schemas.State) Reason {
+	// A shadow goes on when its circuit changes. A record of the circuit may show it, where it is of no change.
+	aside := s.IsShadow || s.Shadow != nil && !s.ChangedAt.Equal(a.core.Clock())
 	switch {
-	case t.repeats:
+	case t.repeats, t.repeated && aside:
 		return Repeats
 	case a.mayBeClamped(t):
 		return ClampedClock
@@ -178,14 +181,10 @@ func mayRepeat(published, made *schemas.State, fields []Field) bool {
 		has("sequence") || has("probe") || has("state") && has("previous")
 }
 
-// shadowMayRepeat is mayRepeat for records that differ in nothing but what their shadow has counted, which goes on when
-// the circuit changes.
-func shadowMayRepeat(published, made *schemas.State, fields []Field) bool {
-	if published.IsShadow {
-		return otherCounts(published.Cause, made.Cause)
-	}
+// onlyShadow tells whether records differ in nothing but what became of their shadow.
+func onlyShadow(published, made *schemas.State, fields []Field) bool {
 	a, b := published.Shadow, made.Shadow
-	return len(fields) == 1 && fields[0].Name == "shadow" && a != nil && b != nil && otherCounts(a.Cause, b.Cause)
+	return len(fields) == 1 && fields[0].Name == "shadow" && a != nil && b != nil && a.Policy == b.Policy
 }
 
 // otherCounts tells whether two causes counted otherwise. That need not show in the numbers: one outcome may make up

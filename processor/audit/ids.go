@@ -26,7 +26,7 @@ type ids struct {
 type sighting struct {
 	span   int32
 	latest int32 // It came anew no later, counted at least.
-	anew   int32 // It surely came anew then, counted at most; 0 where that is not known.
+	anew   int32 // It surely came anew then last, counted at most; 0 where that is not known.
 }
 
 const (
@@ -55,7 +55,7 @@ func (i *ids) sees(id string) bool {
 	case last.anew > 0 && i.most-last.anew < idsKept:
 	default:
 		i.most, i.row = i.most+1, 0
-		sure, next.latest, next.anew = false, i.least, 0
+		sure, next.latest = false, i.least
 	}
 	if next.span = i.span; i.last == nil {
 		i.last = map[uint64]sighting{}

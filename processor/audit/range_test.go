@@ -93,3 +93,43 @@ func TestAuditOfAClockThatWasClamped(t *testing.T) {
 		})
 	}
 }
+
+// TestAuditFromAnOverrideThatEnds begins while an override is in force. The next record ends it, and begins a new life
+// of the circuit: the one is of before what can be audited, the other is not.
+func TestAuditFromAnOverrideThatEnds(t *testing.T) {
+	r := newRig(t, strict)
+	r.outcomesOf(0, "a", good)
+	r.signal(sec, schemas.Signal{
+		Type: schemas.Override, Circuit: "a", Mode: schemas.ForceClosed, TTL: 3 * sec, Actor: "ann", Reason: "drill",
+	})
+	from, first := r.at, len(r.published)
+	r.outcomesOf(25*time.Hour, "b", good)
+	r.outcomesOf(26*time.Hour, "a", bad, bad)
+	want(t, r.audit(r.since(from), first), "3 same, 0 differ; unchanged: 1 of 0 circuits")
+}
+
+// TestAuditFromTheMillisecondOfAChange begins between a change and the next record of the circuit, both of one
+// millisecond: the second is none of a change, and does not tell which leases were granted.
+func TestAuditFromTheMillisecondOfAChange(t *testing.T) {
+	r := newRig(t, strict)
+	claim := schemas.Signal{Type: schemas.Claim, Circuit: "a", Holder: "r", Lease: "L"}
+	r.outcomesOf(0, "a", good, bad, bad)
+	r.signal(20*sec, claim)
+	from, first := r.at, len(r.published)
+	r.leased(20*sec, "a", schemas.EvaluatorError, "", "L")
+	r.signal(21*sec, claim) // Refused, as it was used.
+	r.outcomesOf(22*sec, "a", good, bad, bad)
+	want(t, r.audit(r.since(from), first), "1 same, 0 differ; unchanged: 2 of 0 circuits")
+}
+
+// TestAuditOfAShadowThatOutlives has a shadow that began before the range and is open when its circuit is forgotten: in
+// the next life it goes on, and a claim of nobody before that does not end it.
+func TestAuditOfAShadowThatOutlives(t *testing.T) {
+	r := newRig(t, strict+`- {name: sooner, shadows: strict, rules: [{name: row, type: consecutive, threshold: 1}]}`)
+	r.outcomesOf(0, "a", bad)
+	from, first := r.at, len(r.published)
+	r.override(5*sec, "a", schemas.Reset)
+	r.signal(26*time.Hour, schemas.Signal{Type: schemas.Claim, Circuit: "a", Holder: "r", Lease: "L"})
+	r.outcomesOf(26*time.Hour, "a", bad)
+	want(t, r.audit(r.since(from), first), "1 same, 0 differ; shadow: 2 of 0 circuits; unchanged: 1 of 0 circuits")
+}

@@ -53,7 +53,7 @@ func chance(r *rig, rng *rand.Rand, policies ...string) {
 	at, pool, odds := sec, []int{3, 30, 64, 70, 90, 130, 300}[rng.IntN(7)], rng.IntN(10)
 	kinds := []string{good, good, good, bad, schemas.PolicyRejection, schemas.EvaluatorError}
 	for i := range 600 {
-		at += 300 * time.Millisecond
+		at += []time.Duration{0, 300, 600}[rng.IntN(3)] * time.Millisecond
 		id := ""
 		switch {
 		case rng.IntN(10) < odds:
@@ -122,4 +122,21 @@ func (r *rig) anywhere(first int, rng *rand.Rand) audit.Config {
 		c.Switches[rng.IntN(n-1)].Policies = nil
 	}
 	return c
+}
+
+// TestAuditOfAShadowThatRemembers has a shadow that goes on when its circuit begins a new life: an outcome counts for
+// the circuit, and for its shadow it repeats one of before the range.
+func TestAuditOfAShadowThatRemembers(t *testing.T) {
+	r := newRig(t, strict+`- name: other
+  shadows: strict
+  half_open: {successes: 2}
+  rules: [{name: row, type: consecutive, threshold: 2}]
+`)
+	r.outcome(0, "a", good, "one")
+	from, first := r.at, len(r.published)
+	r.outcomesOf(sec, "a", bad, bad)
+	r.override(5*sec, "a", schemas.Reset)
+	r.outcome(26*time.Hour, "a", good, "one") // The shadow is open still.
+	want(t, r.audit(r.since(from), first), "1 same, 0 differ; repeats: 1 of 0 circuits; shadow: 1 of 0 circuits; "+
+		"unchanged: 1 of 0 circuits")
 }

@@ -90,7 +90,7 @@ func (a *Audit) missing(made *schemas.State) {
 	if len(a.group) > 0 {
 		before = a.group[0].offset
 	}
-	if unsure := a.unsure(t); unsure != "" {
+	if unsure := a.unsure(t, made); unsure != "" {
 		a.tally.gap(unsure)
 		t.followed = false
 		return

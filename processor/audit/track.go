@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ type track struct {
 	ever     bool           // It was followed at some time.
 	recovers bool           // When it recovered last is known.
 	from     schemas.Inputs // Of the record by which it was adopted.
+	at       time.Time      // The clock at its last record.
+	first    bool           // That record was the first of its millisecond.
 	suspect  bool           // The last record that was compared differed.
 	clamped  bool           // A timestamp was clamped since its last change.
 	ids      ids            // Of its outcomes.
@@ -50,6 +53,12 @@ func newborn() track { return track{ids: ids{alike: true}, recovers: true} }
 // early is up to how many records after the beginning one that was forwarded may repeat one of before.
 const early = 10_000
 
+// meet takes down that a record came to a circuit. What came in the range's first millisecond before nobody knows.
+func (a *Audit) meet(t *track, now time.Time) {
+	t.first = t.at.Before(now) && (a.config.Whole || a.since.Before(now))
+	t.at = now
+}
+
 // note takes down what a record did to a circuit.
 func (a *Audit) note(t *track, h *Handled, result *processor.Result) {
 	o := h.Input.Outcome
@@ -77,23 +86,31 @@ func (a *Audit) note(t *track, h *Handled, result *processor.Result) {
 // begin follows a circuit whose birth was published, where this is the record that made it known. Its shadow has to be
 // as young: one that the circuit had in an earlier life goes on. Where the clock is not known yet, a birth at another
 // time says that it stood elsewhere.
-func (a *Audit) begin(circuit string, t *track, at time.Time) {
-	if now := a.core.Clock(); now.After(at) {
-		at = now
-	}
+func (a *Audit) begin(circuit string, t *track, now time.Time) {
 	for i := range a.group {
 		p := &a.group[i]
 		if p.Circuit != circuit || p.Sequence != 1 || p.IsShadow || t.followed || !a.known ||
-			!a.timed && !p.Born.Equal(at) {
+			!a.timed && !p.Born.Equal(now) {
 			continue
 		}
 		if s := p.Shadow; s != nil && (!s.Since.Equal(p.Born) || s.Epoch > 0 || s.Trips > 0) {
 			continue
 		}
+		for _, q := range a.group[:i] {
+			if q.Circuit == circuit {
+				a.tally.gap(Unchanged, q) // It ended an override first, in the life before.
+			}
+		}
+		born := p.offset
+		a.group = slices.DeleteFunc(a.group, func(q published) bool {
+			return q.Circuit == circuit && q.offset < born
+		})
 		a.core.Drop(circuit)
 		*t = newborn()
+		t.at = now
 		a.follow(t)
 		a.timed = true
+		return
 	}
 }
 
@@ -102,6 +119,7 @@ func (a *Audit) crowd(h *Handled) {
 	a.core.Advance(h.At)
 	a.tally.crowd(h.Circuit)
 	t := a.track(h.Circuit)
+	a.meet(t, a.core.Clock())
 	t.followed, t.ids, t.crowded = false, ids{}, true
 }
 
@@ -117,11 +135,13 @@ func (a *Audit) follow(t *track) {
 	t.followed, t.ever, t.crowded = true, true, false
 }
 
-// empties tells whether a published record is surely one of a change that left its circuit empty: it is of now, and no
-// override ended by itself, as then outcomes may have been counted since.
+// empties tells whether its circuit is surely empty behind a published record: it is one of a change of now, and no
+// override ended by itself, as then outcomes may have been counted since. It is of a change where an operator said so
+// or where nothing came to the circuit before in that millisecond. Where the circuit is open, it is empty in any case.
 func (a *Audit) empties(p *published) bool {
 	ended := p.Override == nil && p.Operator == nil && p.Previous > schemas.HalfOpen
-	now := p.ChangedAt.Equal(a.core.Clock()) && p.Trigger.Topic != ""
+	now := p.ChangedAt.Equal(a.core.Clock()) && p.Trigger.Topic != "" &&
+		(p.Operator != nil || p.State.State == schemas.Open || a.track(p.Circuit).first)
 	return now && !ended && !p.IsShadow && p.Degraded == nil
 }
 
