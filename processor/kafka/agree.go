@@ -42,6 +42,9 @@ func (l *Loop) agree(ctx context.Context, partition int32, base *progress, found
 // come next. One beyond the end means that the topic has lost records.
 func (l *Loop) bound(ctx context.Context, partition int32, topic string, at *inputPosition) error {
 	start, end, err := l.span(ctx, partition, topic)
+	if err == nil && at.Next > end { // It may be what an old leader knows.
+		end, err = l.cluster.surestEnd(ctx, topic, partition)
+	}
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -173,24 +174,7 @@ func TestForwardBesideAnOldLeader(t *testing.T) {
 
 		r = w.start(nil, nil)
 		w.ready(r)
-		w.fake.ControlKey(int16(kmsg.ListOffsets), func(request kmsg.Request) (kmsg.Response, error, bool) {
-			w.fake.KeepControl()
-			asked := request.(*kmsg.ListOffsetsRequest)
-			if len(asked.Topics) != 1 || asked.Topics[0].Topic != topics.Outcomes {
-				return nil, nil, false
-			}
-			part := asked.Topics[0].Partitions
-			if len(part) != 1 || part[0].Partition != 1-home || part[0].Timestamp != -1 ||
-				part[0].CurrentLeaderEpoch != -1 {
-				return nil, nil, false
-			}
-			response := asked.ResponseKind().(*kmsg.ListOffsetsResponse)
-			answer, of := kmsg.NewListOffsetsResponseTopic(), kmsg.NewListOffsetsResponseTopicPartition()
-			of.Partition, of.Offset = 1-home, 1
-			answer.Topic, answer.Partitions = topics.Outcomes, append(answer.Partitions, of)
-			response.Topics = append(response.Topics, answer)
-			return response, nil, true
-		})
+		defer w.oldLeader(topics.Outcomes, 1-home, 1)()
 		w.ProduceTo(t, &kgo.Record{Topic: topics.Outcomes, Partition: 1 - home, Value: []byte("not JSON")})
 		w.ProduceTo(t, forward(), forward(), forward())
 		w.caughtUp()
@@ -198,6 +182,57 @@ func TestForwardBesideAnOldLeader(t *testing.T) {
 			t.Errorf("of three copies of a forward %v were dropped, want 2", got)
 		}
 		w.end(r)
+	})
+}
+
+// oldLeader has a broker that led a partition before say where it ends, until it is told to stop: what names the epoch
+// of the leader is not for it.
+func (w *world) oldLeader(topic string, partition int32, end int64) (stop func()) {
+	var stopped atomic.Bool
+	w.fake.ControlKey(int16(kmsg.ListOffsets), func(request kmsg.Request) (kmsg.Response, error, bool) {
+		if stopped.Load() {
+			return nil, nil, false
+		}
+		w.fake.KeepControl()
+		asked := request.(*kmsg.ListOffsetsRequest)
+		if len(asked.Topics) != 1 || asked.Topics[0].Topic != topic {
+			return nil, nil, false
+		}
+		part := asked.Topics[0].Partitions
+		if len(part) != 1 || part[0].Partition != partition || part[0].Timestamp != -1 ||
+			part[0].CurrentLeaderEpoch != -1 {
+			return nil, nil, false
+		}
+		response := asked.ResponseKind().(*kmsg.ListOffsetsResponse)
+		answer, of := kmsg.NewListOffsetsResponseTopic(), kmsg.NewListOffsetsResponseTopicPartition()
+		of.Partition, of.Offset = partition, end
+		answer.Topic, answer.Partitions = topic, append(answer.Partitions, of)
+		response.Topics = append(response.Topics, answer)
+		return response, nil, true
+	})
+	return func() { stopped.Store(true) }
+}
+
+// TestRestartBesideAnOldLeader starts again while a broker that led the outcomes before says that they end where they
+// did: they have lost nothing.
+func TestRestartBesideAnOldLeader(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		w.produceAll(0, 5, waves)
+		w.caughtUp()
+		w.end(r)
+		stop := w.oldLeader(topics.Outcomes, 0, 2)
+		r = w.start(nil, nil)
+		w.ready(r)
+		stop()
+		w.produceAll(1, 5, waves)
+		w.caughtUp()
+		w.end(r)
+		w.check()
+		if strings.Contains(w.log.String(), errLost.Error()) {
+			t.Error("the log says that records were lost, want nothing")
+		}
 	})
 }
 
