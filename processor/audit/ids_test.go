@@ -23,7 +23,7 @@ func (n *newest) sees(id string) bool {
 // TestIDs compares what is sure with what a circuit remembers that remembered anything before, and one that did not.
 func TestIDs(t *testing.T) {
 	sure, alike := 0, 0
-	for seed := range uint64(1000) {
+	for seed := uint64(300); seed < 500; seed++ { // Among them one that shows a bound that is one off.
 		rng := rand.New(rand.NewPCG(seed, 0))
 		pool, ofPool, again, inTurn := 1+rng.IntN(150), rng.IntN(11)*rng.IntN(11), rng.IntN(20), rng.IntN(2) == 0
 		var processor, core newest
@@ -58,7 +58,7 @@ func TestIDs(t *testing.T) {
 			alike++
 		}
 	}
-	if sure < 1000*700/4 || alike < 1000/4 {
+	if sure < 200*700/4 || alike < 200/4 {
 		t.Errorf("%d ids are sure, and %d circuits known at the end: too few", sure, alike)
 	}
 }

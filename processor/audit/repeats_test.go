@@ -88,7 +88,7 @@ func chance(r *rig, rng *rand.Rand, policies ...string) {
 // TestAuditFromAnywhereWithRepeats audits traffic whose ids repeat from anywhere on, with some of its inputs before.
 func TestAuditFromAnywhereWithRepeats(t *testing.T) {
 	same, published := int64(0), 0
-	for seed := range uint64(40) {
+	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		r := newRig(t, many)
 		chance(r, rng, many, strict, strings.Replace(many, "other", "another", 1))
