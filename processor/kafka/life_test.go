@@ -169,19 +169,29 @@ func TestLeaveBeforeJoining(t *testing.T) {
 }
 
 // TestFetchedAgain has the client fetch nothing any more behind the worker's back, as it does itself now and then when
-// it was moved twice at once: with the next heartbeat it is told to.
+// it was moved twice at once: it is told to soon after it was moved, and else with the next heartbeat.
 func TestFetchedAgain(t *testing.T) {
-	inWorld(t, 2, func(t *testing.T, w *world) {
-		r := w.start(nil, nil)
-		w.ready(r)
-		time.Sleep(time.Second)
-		all := map[string][]int32{topics.Outcomes: {0, 1}, topics.Signals: {0, 1}}
-		r.workers[0].session.Client().PauseFetchPartitions(all)
-		w.produceAll(0, 9, waves)
-		w.produceAll(1, 9, waves)
-		time.Sleep(beatEvery)
-		w.caughtUp()
-		w.end(r)
-		w.check()
-	})
+	for name, tt := range map[string]struct{ after, within time.Duration }{
+		"moved":     {0, time.Second},
+		"heartbeat": {time.Second, beatEvery},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, 2, func(t *testing.T, w *world) {
+				r := w.start(nil, nil)
+				w.ready(r)
+				time.Sleep(tt.after)
+				all := map[string][]int32{topics.Outcomes: {0, 1}, topics.Signals: {0, 1}}
+				r.workers[0].session.Client().PauseFetchPartitions(all)
+				stopped := time.Now()
+				w.Produce(t, outcome("case:route-0:v1", schemas.Accepted, "a"))
+				w.Produce(t, outcome("case:route-1:v1", schemas.Accepted, "a"))
+				w.caughtUp()
+				if took := time.Since(stopped); took > tt.within {
+					t.Errorf("handled %v after nothing was fetched any more, want within %v", took, tt.within)
+				}
+				w.end(r)
+				w.check()
+			})
+		})
+	}
 }
