@@ -163,9 +163,8 @@ func (p *prober) ask(epoch int64) string {
 	if p.epoch != epoch {
 		p.asked, p.epoch = nil, epoch
 	}
-	if len(p.asked) == 0 || p.claims >= sameClaims {
+	if len(p.asked) == 0 || p.claims > 0 && p.claims%sameClaims == 0 {
 		p.asked = append(p.asked[max(0, len(p.asked)-mostAsked+1):], ulid.Make().String())
-		p.claims = 0
 	}
 	p.claims++
 	return p.asked[len(p.asked)-1]

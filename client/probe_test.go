@@ -141,8 +141,16 @@ func TestNobodyAnswers(t *testing.T) {
 			refused.RetryAfter <= 0 || refused.State != schemas.Open {
 			t.Errorf("Enter took %v and was refused by %+v, want the default of 500ms", took, refused)
 		}
+		longest, last, sent := time.Duration(0), time.Now(), g.Stats().Claims
 		for began = time.Now(); time.Since(began) < time.Minute; time.Sleep(10 * time.Millisecond) {
 			w.refused(g, circuit)
+			if n := g.Stats().Claims; n > sent {
+				pause := time.Since(last)
+				if longest > 5*time.Second && pause < 5*time.Second {
+					t.Errorf("claim %d came %v after the one before, want later and later", n, pause)
+				}
+				longest, last, sent = max(longest, pause), time.Now(), n
+			}
 		}
 		claims := w.signals(schemas.Claim)
 		if n := len(claims); n < 6 || n > 15 {
@@ -151,11 +159,11 @@ func TestNobodyAnswers(t *testing.T) {
 		if claims[1].Lease != claims[0].Lease || claims[0].Holder != "r1" || claims[0].Epoch != 1 {
 			t.Errorf("claims %+v and %+v, want the same lease of r1 at epoch 1", claims[0], claims[1])
 		}
-		last := claims[len(claims)-1].Lease
-		w.put(granted(open, last, time.Now().Add(30*time.Second)))
+		late := claims[len(claims)-1].Lease
+		w.put(granted(open, late, time.Now().Add(30*time.Second)))
 		w.becomes(g, circuit, schemas.HalfOpen)
-		if lease := w.enter(g, circuit); lease.ID() != last {
-			t.Errorf("the lease that came late is %q, want %q for the next call", lease.ID(), last)
+		if lease := w.enter(g, circuit); lease.ID() != late {
+			t.Errorf("the lease that came late is %q, want %q for the next call", lease.ID(), late)
 		}
 		if again := w.refused(g, circuit); again.State != schemas.HalfOpen {
 			t.Errorf("a second call = %+v, want it refused while the first one probes", again)
