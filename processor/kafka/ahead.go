@@ -2,29 +2,21 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ahead is a transaction that was begun before there is anything in it that must not wait. To take the group's offsets
-// into a transaction the brokers write twice, to its log and then to the group's, and a trip would wait for both. So
-// once there is anything to publish at all, an offset that says nothing is committed in it; the offsets that count are
-// then written once.
-type ahead struct {
-	done chan struct{} // Closed when the brokers have answered.
-	stop context.CancelFunc
-	err  error // Set before done is closed.
-}
+// A transaction begins before there is anything in it that must not wait. To take the group's offsets into one the
+// brokers write twice, to its log and then to the group's, and a trip would wait for both. So once there is anything to
+// publish at all, an offset that says nothing is committed in it; the offsets that count are then written once, and
+// beside the records.
 
 const (
 	aheadWithin  = time.Second            // How long brokers that do not answer may hold up a commit.
-	aheadPause   = 2 * time.Millisecond   // Between tries, while they still write the one before to its end.
-	aheadSoon    = 20 * time.Millisecond  // After a commit they may still do so.
+	aheadSoon    = 20 * time.Millisecond  // After a commit they may still write it to its end.
 	aheadAgain   = beatEvery              // After they have refused.
 	aheadLongest = transactionTimeout / 2 // The commit interval over which a transaction may stay open.
 )
@@ -53,41 +45,39 @@ func (w *worker) mayBeginAhead() bool {
 	return w.loop.cluster.adds && !w.loop.config.NoneAhead && time.Now().After(w.aheadFrom)
 }
 
+// beginAhead commits in the transaction that the group has no offset of the changelog, where nobody looks for one.
+// Offsets of an input would hold up its next owner, if this process died, for as long as a transaction may last.
 func (w *worker) beginAhead(ctx context.Context) {
-	ctx, stop := context.WithTimeout(ctx, aheadWithin)
-	a := &ahead{done: make(chan struct{}), stop: stop}
-	w.ahead = a
-	go func() {
-		defer close(a.done)
-		defer stop()
-		a.err = w.commitNothing(ctx)
-	}()
+	nothing := w.loop.cluster.offsetsIn(w.loop.config.Topics.Changelog)
+	partition := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+	partition.Offset, partition.LeaderEpoch = -1, -1
+	nothing.Partitions = append(nothing.Partitions, partition)
+	w.ahead = w.send(ctx, txnOffsets{nothing}, aheadWithin)
 }
 
 // enter makes sure that a transaction has begun. Where the brokers may still write the one before to its end, the
 // offset goes first here too: they turn it away at once until they have, and hold a record for 20 ms and more. Where
-// they did not take the offset, the commit finds out why.
-func (w *worker) enter(ctx context.Context) error {
+// they did not take the offset, the commit finds out why. It tells whether they took one.
+func (w *worker) enter(ctx context.Context) (ahead bool, err error) {
 	if w.ahead == nil {
 		if err := w.beginTransaction(); err != nil {
-			return err
+			return false, err
 		}
 		if time.Since(w.ended) > aheadSoon || !w.mayBeginAhead() {
-			return nil
+			return false, nil
 		}
 		w.beginAhead(ctx)
 	}
-	<-w.ahead.done
-	if err := w.ahead.err; err != nil {
+	if err := w.ahead.wait(); err != nil {
 		w.aheadFrom = time.Now().Add(aheadAgain)
 		w.log.Debug("a transaction was not begun ahead", "err", err)
 	}
-	return nil
+	return w.ahead.err == nil, nil
 }
 
 func (w *worker) beginTransaction() error {
 	w.began = time.Now()
-	if err := w.session.Begin(); err != nil { // The client may still be in the last one.
+	if err := w.client.BeginTransaction(); err != nil { // The client may still be in the last one.
 		return fmt.Errorf("%w: begin a transaction: %w", errRejoin, err)
 	}
 	return nil
@@ -108,55 +98,19 @@ func (w *worker) endAbort(ctx context.Context) error {
 	if w.ahead != nil {
 		<-w.ahead.done
 		w.ahead = nil
-		w.session.Produce(ctx, &kgo.Record{Topic: w.loop.config.Topics.Changelog}, func(*kgo.Record, error) {})
+		w.client.Produce(ctx, &kgo.Record{Topic: w.loop.config.Topics.Changelog}, func(*kgo.Record, error) {})
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*transactionTimeout)
 	defer cancel()
-	_, err := w.session.End(ctx, kgo.TryAbort)
+	if err := w.client.AbortBufferedRecords(ctx); err != nil {
+		return err
+	}
+	err := w.client.EndTransaction(ctx, kgo.TryAbort)
 	w.ended = time.Now()
 	return err
 }
 
-// commitNothing commits in the transaction that the group has no offset of the changelog, where nobody looks for one.
-// Offsets of an input would hold up its next owner, if this process died, for as long as a transaction may last.
-func (w *worker) commitNothing(ctx context.Context) error {
-	client := w.session.Client()
-	id, epoch, err := client.ProducerID(ctx)
-	if err != nil {
-		return err
-	}
-	topic, partition := kmsg.NewTxnOffsetCommitRequestTopic(), kmsg.NewTxnOffsetCommitRequestTopicPartition()
-	topic.Topic = w.loop.config.Topics.Changelog
-	topic.TopicID = w.loop.cluster.rawIDs[topic.Topic]
-	partition.Offset, partition.LeaderEpoch = -1, -1
-	topic.Partitions = append(topic.Partitions, partition)
-
-	request := kmsg.NewPtrTxnOffsetCommitRequest()
-	request.TransactionalID, request.ProducerID, request.ProducerEpoch = w.id, id, epoch
-	request.Group, request.InstanceID = w.loop.config.Group, &w.id
-	request.MemberID, request.Generation = client.GroupMetadata()
-	request.Topics = append(request.Topics, topic)
-	for {
-		response, err := request.RequestWith(ctx, client)
-		if err != nil {
-			return err
-		}
-		for _, t := range response.Topics {
-			for _, p := range t.Partitions {
-				err = errors.Join(err, kerr.ErrorForCode(p.ErrorCode))
-			}
-		}
-		if !errors.Is(err, kerr.ConcurrentTransactions) {
-			return err
-		}
-		if pause(ctx, aheadPause); ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
-// addsByItself tells whether the brokers take into a transaction whatever is written in it (KIP-890). Where they do
-// not, the client tells them before its own requests, and knows nothing of ours.
+// addsByItself tells whether the brokers take into a transaction whatever is written in it (KIP-890).
 func (k *cluster) addsByItself(ctx context.Context) bool {
 	request := kmsg.NewPtrApiVersionsRequest()
 	request.ClientSoftwareName, request.ClientSoftwareVersion = "fusebox", "1"

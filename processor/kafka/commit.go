@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/state"
 )
@@ -45,7 +44,8 @@ func (w *worker) commit(ctx context.Context, all bool) error {
 	if err := w.loop.crashes("before begin"); err != nil {
 		return err
 	}
-	if err := w.enter(ctx); err != nil {
+	ahead, err := w.enter(ctx)
+	if err != nil {
 		return err
 	}
 	w.publisher.reset()
@@ -55,21 +55,20 @@ func (w *worker) commit(ctx context.Context, all bool) error {
 			return w.leaveOut(ctx, batch[i].pair, w.publisher.refused)
 		}
 	}
-	if err := w.flush(ctx); err != nil {
+	if err := w.deliver(ctx, w.offsetsOf(batch), ahead); err != nil {
 		return w.abort(ctx, err)
 	}
 	if err := w.loop.crashes("before end"); err != nil {
 		return err
 	}
-	ended, err := w.end(ctx, batch)
-	if !ended {
+	if err := w.end(ctx); err != nil {
 		return w.lookUp(ctx, batch, err)
 	}
 	if err := w.loop.crashes("before store"); err != nil {
 		return err
 	}
 	w.aborts, w.failures, w.singly = 0, 0, false
-	w.loop.status.committed(w.id)
+	w.loop.status.getsOn(w.id)
 	w.loop.metrics.transactions.WithLabelValues(committedResult).Inc()
 	w.loop.metrics.commit.Observe(time.Since(began).Seconds())
 	for i := range batch {
@@ -124,7 +123,7 @@ func (w *worker) publish(ctx context.Context, pub *publication) {
 	p.changes = p.changes[:0]
 	w.states(ctx, p)
 	for _, letter := range p.out.letters {
-		b.produce(ctx, w.session, letter)
+		b.produce(ctx, w.client, letter)
 	}
 	w.publishSwitch(ctx, p)
 	w.publishHeartbeat(ctx, p)
@@ -134,12 +133,12 @@ func (w *worker) publish(ctx context.Context, pub *publication) {
 		if value.Forgotten() {
 			tombstone := b.record(topics.State, p.id)
 			tombstone.Key = r.Key
-			b.produce(ctx, w.session, tombstone)
+			b.produce(ctx, w.client, tombstone)
 		} else {
 			r.Value = b.value(value)
 		}
 		p.changes = append(p.changes, state.Change{Circuit: circuit, Value: r.Value})
-		b.produce(ctx, w.session, r)
+		b.produce(ctx, w.client, r)
 	}
 	w.publishRegime(ctx, pub)
 	from := len(b.text)
@@ -147,7 +146,29 @@ func (w *worker) publish(ctx context.Context, pub *publication) {
 	pub.progress = b.record(topics.Changelog, p.id)
 	pub.progress.Value = b.since(from)
 	pub.progress.Key = b.keep(progressKey)
-	b.produce(ctx, w.session, pub.progress)
+	b.produce(ctx, w.client, pub.progress)
+}
+
+// deliver waits until all that is in the transaction is taken or refused. Where it was begun ahead the offsets go out
+// beside the records, and behind them elsewhere: brokers take new partitions into a transaction one request at a time.
+func (w *worker) deliver(ctx context.Context, offsets txnOffsets, ahead bool) error {
+	var sent *sending
+	if ahead {
+		sent = w.send(ctx, offsets, transactionTimeout)
+	}
+	err := w.flush(ctx)
+	switch {
+	case sent == nil && err != nil:
+		return err
+	case sent == nil:
+		sent = w.send(ctx, offsets, transactionTimeout)
+	case errors.Is(err, errRejoin):
+		sent.stop()
+	}
+	if refused := sent.wait(); err == nil || errors.Is(refused, errRejoin) {
+		return refused
+	}
+	return err
 }
 
 // flush waits until every record is written or refused. Where a topic is gone or its broker does not answer, it gives
@@ -155,55 +176,25 @@ func (w *worker) publish(ctx context.Context, pub *publication) {
 func (w *worker) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, transactionTimeout)
 	defer cancel()
-	if err := w.session.Client().Flush(ctx); err != nil {
+	if err := w.client.Flush(ctx); err != nil {
 		return fmt.Errorf("%w: the records of a transaction were not taken within %v: %w",
 			errRejoin, transactionTimeout, err)
 	}
 	return w.publisher.err()
 }
 
-// end commits the transaction, with our own offsets in place of those that the client would take from its polls: what
-// was polled is not always handled yet.
-func (w *worker) end(ctx context.Context, batch []publication) (committed bool, err error) {
-	offsets := w.offsetsOf(batch)
-	ctx = kgo.PreTxnCommitFnContext(ctx, func(r *kmsg.TxnOffsetCommitRequest) error {
-		r.Topics = offsets
-		return nil
-	})
+// end commits the transaction. Where that is not confirmed, the client is set right for the next one, and what became
+// of this one the group's offsets tell.
+func (w *worker) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*transactionTimeout)
 	defer cancel()
 	w.ahead = nil
-	committed, err = w.session.End(ctx, kgo.TryCommit)
+	err := w.client.EndTransaction(ctx, kgo.TryCommit)
+	if err != nil {
+		err = errors.Join(err, w.client.EndTransaction(ctx, kgo.TryAbort))
+	}
 	w.ended = time.Now()
-	return committed, err
-}
-
-func (w *worker) offsetsOf(batch []publication) []kmsg.TxnOffsetCommitRequestTopic {
-	offsets := w.loop.cluster.newOffsets()
-	for _, pub := range batch {
-		offsets.add(pub.pair.id, &pub.next)
-	}
-	return offsets
-}
-
-// txnOffsets are the group's offsets of outcomes and signals, as a transaction commits them.
-type txnOffsets []kmsg.TxnOffsetCommitRequestTopic
-
-func (k *cluster) newOffsets() txnOffsets {
-	outcomes, signals := kmsg.NewTxnOffsetCommitRequestTopic(), kmsg.NewTxnOffsetCommitRequestTopic()
-	outcomes.Topic, outcomes.TopicID = k.topics.Outcomes, k.rawIDs[k.topics.Outcomes]
-	signals.Topic, signals.TopicID = k.topics.Signals, k.rawIDs[k.topics.Signals]
-	return txnOffsets{outcomes, signals}
-}
-
-// add takes in what a progress record says of its partition.
-func (o txnOffsets) add(partition int32, next *progress) {
-	stamp := next.stamp()
-	for i, at := range []int64{next.Outcomes.Next, next.Signals.Next} {
-		part := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-		part.Partition, part.Offset, part.LeaderEpoch, part.Metadata = partition, at, -1, &stamp
-		o[i].Partitions = append(o[i].Partitions, part)
-	}
+	return err
 }
 
 // abort ends a transaction that must not commit, and takes the pairs back to their last commits. Nothing has asked for
@@ -247,7 +238,7 @@ func (w *worker) again(why error) error {
 		return fmt.Errorf("%w: %d transactions in a row were aborted: %w", errRejoin, w.aborts, why)
 	}
 	level := slog.LevelWarn
-	if w.aborts == 1 && errors.Is(why, errAborted) { // Every rebalance may do that, at a start too.
+	if w.aborts == 1 && regrouped(why) { // Every rebalance may do that, at a start too.
 		level = slog.LevelInfo
 	}
 	w.log.Log(context.Background(), level, "transaction aborted: its records are handled again", "err", why)

@@ -2,25 +2,24 @@ package kafka
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// heed takes note of what came into the inbox.
-func (w *worker) heed(ctx context.Context) error {
+// heed takes note of what came into the inbox. What the worker was given less before this generation of the group is in
+// it, as it says so to the group before it joins the next one.
+func (w *worker) heed() error {
+	w.member, w.generation = w.client.GroupMetadata()
 	for _, event := range w.inbox.take() {
 		switch e := event.(type) {
 		case membership:
 			w.keep(e.partitions)
 		case assignment:
-			w.take(ctx, e.partitions)
+			w.take(e.partitions)
 		case revocation:
-			if err := w.giveUp(ctx, e.partitions); err != nil {
-				return err
-			}
+			w.giveUp(e.partitions)
 		case restoration:
 			if err := w.restored(e); err != nil {
 				return err
@@ -49,7 +48,7 @@ func (w *worker) keep(partitions map[string][]int32) {
 }
 
 // take begins with the pairs that are assigned. The balancer assigns whole pairs alone.
-func (w *worker) take(ctx context.Context, partitions map[string][]int32) {
+func (w *worker) take(partitions map[string][]int32) {
 	topics := w.loop.config.Topics
 	halves := map[int32]int{}
 	for _, topic := range []string{topics.Outcomes, topics.Signals} {
@@ -69,7 +68,7 @@ func (w *worker) take(ctx context.Context, partitions map[string][]int32) {
 		w.joined = true
 		// A static member that was killed after it had given up partitions, and before it had said so by joining
 		// again, gets its old assignment back, and nobody the rest. One more join round costs nobody his work.
-		w.session.Client().ForceRebalance()
+		w.client.ForceRebalance()
 	}
 }
 
@@ -81,7 +80,7 @@ func (w *worker) begin(id int32) {
 	}
 	w.drop(id)
 	topics := w.loop.config.Topics
-	w.session.Client().PauseFetchPartitions(map[string][]int32{topics.Outcomes: {id}, topics.Signals: {id}})
+	w.client.PauseFetchPartitions(map[string][]int32{topics.Outcomes: {id}, topics.Signals: {id}})
 	p := newPair(id, topics, w.loop.metrics)
 	p.told = told
 	w.pairs[id] = p
@@ -116,7 +115,7 @@ func (w *worker) restored(e restoration) error {
 	offsets := map[string]map[int32]kgo.EpochOffset{}
 	p.offsets(offsets)
 	w.move(offsets)
-	w.session.Client().ResumeFetchPartitions(map[string][]int32{p.outcomes.topic: {p.id}, p.signals.topic: {p.id}})
+	w.client.ResumeFetchPartitions(map[string][]int32{p.outcomes.topic: {p.id}, p.signals.topic: {p.id}})
 	w.log.Info("partition restored", "partition", p.id, "circuits", p.known, "outcomes", p.outcomes.next,
 		"signals", p.signals.next, "behind", p.target-p.outcomes.next)
 	return nil
@@ -133,30 +132,19 @@ func (w *worker) refuse(p *pair, err error) {
 		w.rollback(p)
 	}
 	topics := w.loop.config.Topics
-	w.session.Client().PauseFetchPartitions(map[string][]int32{topics.Outcomes: {p.id}, topics.Signals: {p.id}})
+	w.client.PauseFetchPartitions(map[string][]int32{topics.Outcomes: {p.id}, topics.Signals: {p.id}})
 	w.setPhase(p, refused)
 	w.loop.status.problem(p.id, err)
 }
 
-// giveUp drops pairs that were revoked. The session lets no transaction commit that was begun before: all that is not
-// committed is dropped, of the pairs that stay too, and the session is told so.
-func (w *worker) giveUp(ctx context.Context, partitions map[string][]int32) error {
+// giveUp drops pairs that were revoked, with all that is not committed of them.
+func (w *worker) giveUp(partitions map[string][]int32) {
 	topics := w.loop.config.Topics
-	gone := 0
 	for _, topic := range []string{topics.Outcomes, topics.Signals} {
 		for _, id := range partitions[topic] {
-			gone++
 			w.drop(id)
 		}
 	}
-	if gone == 0 {
-		return nil
-	}
-	if err := w.endAbort(ctx); err != nil {
-		return fmt.Errorf("%w: abort after a rebalance: %w", errRejoin, err)
-	}
-	w.rewindAll()
-	return nil
 }
 
 // drop forgets a pair, with all that is not committed of it.

@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"context"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,6 +17,10 @@ func TestKeep(t *testing.T) {
 		t.Fatalf("New: %v", err)
 	}
 	w := l.workers[0]
+	if w.client, err = kgo.NewClient(l.config.Client...); err != nil {
+		t.Fatalf("NewClient: %v", err)
+	}
+	defer w.client.Close()
 	w.pairs = map[int32]*pair{}
 	for id := range int32(4) {
 		p := newPair(id, names, l.metrics)
@@ -26,7 +29,7 @@ func TestKeep(t *testing.T) {
 	}
 	w.synced(map[string][]int32{names.Outcomes: {0, 1, 3}, names.Signals: {0, 1, 3}})
 	w.synced(map[string][]int32{names.Outcomes: {1, 3}, names.Signals: {3}})
-	if err := w.heed(context.Background()); err != nil {
+	if err := w.heed(); err != nil {
 		t.Fatalf("heed: %v", err)
 	}
 	if len(w.pairs) != 1 || w.pairs[3] == nil {

@@ -26,7 +26,7 @@ func TestIdleEvicted(t *testing.T) {
 		evictions := 0
 		r := w.start(nil, func(l *Loop) {
 			l.crash = func(point string) error {
-				if point == "before end" && l.metrics != nil && time.Since(epoch) > time.Minute && evictions == 0 {
+				if point == "before begin" && l.metrics != nil && time.Since(epoch) > time.Minute && evictions == 0 {
 					evictions++
 					w.fake.Evict(t, group, "fusebox-a-0")
 				}
@@ -36,8 +36,8 @@ func TestIdleEvicted(t *testing.T) {
 		w.ready(r)
 		time.Sleep(time.Until(epoch.Add(90 * time.Second)))
 		w.ready(r)
-		if got := value(t, r.metrics.transactions.WithLabelValues(unknownResult)); evictions != 1 || got != 1 {
-			t.Errorf("%d evictions, and %v transactions that were looked up; want 1 and 1", evictions, got)
+		if got := value(t, r.metrics.transactions.WithLabelValues(abortedResult)); evictions != 1 || got == 0 {
+			t.Errorf("%d evictions, and %v transactions that were aborted; want 1 and some", evictions, got)
 		}
 		w.end(r)
 	})

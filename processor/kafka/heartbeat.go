@@ -39,6 +39,10 @@ func (w *worker) beats(ctx context.Context, now time.Time) error {
 			w.begin(id)
 		}
 	}
+	if w.joined && len(w.pairs) == 0 { // What it had to commit somebody else commits.
+		w.failures = 0
+		w.loop.status.getsOn(w.id)
+	}
 	w.fetchAgain()
 	if len(working) > 0 {
 		w.lags(ctx, working, now)
@@ -125,5 +129,5 @@ func (w *worker) publishHeartbeat(ctx context.Context, p *pair) {
 	r := b.record(w.loop.config.Topics.State, p.id)
 	r.Value = b.since(from)
 	r.Key = b.keep(schemas.HeartbeatKeyPrefix + strconv.Itoa(int(p.id)))
-	b.produce(ctx, w.session, r)
+	b.produce(ctx, w.client, r)
 }

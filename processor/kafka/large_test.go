@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/internal/oracle"
@@ -350,41 +349,5 @@ func TestLargeCircuit(t *testing.T) {
 			}
 			w.end(r)
 		}
-	})
-}
-
-// TestAbortsShow makes transactions fail: the processor is not ready after three in a row, says why, and is ready again
-// after a commit.
-func TestAbortsShow(t *testing.T) {
-	inWorld(t, 1, func(t *testing.T, w *world) {
-		r := w.start(nil, nil)
-		w.ready(r)
-		said := func() bool {
-			why := "transactions were aborted: publish to " + topics.Changelog
-			return strings.Contains(fmt.Sprint(r.Ready().Missing), why)
-		}
-		w.Produce(t, outcome("case:route-0:v1", schemas.Accepted, "w"))
-		w.caughtUp()
-		w.fake.FailProduce(topics.Changelog, kerr.MessageTooLarge, abortLimit-1)
-		w.Produce(t, outcome("case:route-0:v1", schemas.Accepted, "x"))
-		w.until("said", said)
-		w.ready(r)
-		w.caughtUp()
-		if strings.Contains(w.log.String(), "session begins anew") {
-			t.Error("the session began anew")
-		}
-		fault := w.fake.FailProduce(topics.Changelog, kerr.MessageTooLarge, -1)
-		w.Produce(t, outcome("case:route-0:v1", schemas.Accepted, "y"))
-		w.until("said", said)
-		for range 200 { // New sessions do not hide it.
-			time.Sleep(100 * time.Millisecond)
-			if !said() || r.Ready().Ready {
-				t.Fatalf("Ready = %+v while no transaction commits", r.Ready())
-			}
-		}
-		fault.Remove()
-		w.ready(r)
-		w.caughtUp()
-		w.end(r)
 	})
 }

@@ -181,7 +181,7 @@ func TestFetchedAgain(t *testing.T) {
 				w.ready(r)
 				time.Sleep(tt.after)
 				all := map[string][]int32{topics.Outcomes: {0, 1}, topics.Signals: {0, 1}}
-				r.workers[0].session.Client().PauseFetchPartitions(all)
+				r.workers[0].client.PauseFetchPartitions(all)
 				stopped := time.Now()
 				w.Produce(t, outcome("case:route-0:v1", schemas.Accepted, "a"))
 				w.Produce(t, outcome("case:route-1:v1", schemas.Accepted, "a"))

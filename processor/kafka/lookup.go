@@ -2,22 +2,15 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
-
-// errAborted stands for an abort that the client gives no reason for, as after a rebalance.
-var errAborted = errors.New("the group was rebalanced, or the broker refused")
 
 // lookUp finds out how a transaction ended whose commit was not confirmed. The client cannot know: a broker may have
 // committed and answered with an error. The group's offsets tell, by the number that their metadata holds; they are
 // not given out while a transaction that could change them is open.
 func (w *worker) lookUp(ctx context.Context, batch []publication, why error) error {
 	w.loop.metrics.transactions.WithLabelValues(unknownResult).Inc()
-	if why == nil {
-		why = errAborted
-	}
 	if isFenced(why) {
 		return fmt.Errorf("%w: end a transaction: %w", errRejoin, why)
 	}

@@ -41,6 +41,13 @@ func TestTenTimesTheResidentCircuits(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 	}()
+	wait(t, "shared by the workers", func() bool { // What a circuit has counted goes where its pair goes.
+		owners := map[string]int{}
+		for partition := range int32(4) {
+			owners[l.status.worker(partition)]++
+		}
+		return owners["memory-a-0"] == 2 && owners["memory-a-1"] == 2
+	})
 	for round := range rounds {
 		var records []*kgo.Record
 		for i := range circuits {

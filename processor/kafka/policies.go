@@ -120,7 +120,7 @@ func (w *worker) publishSwitch(ctx context.Context, p *pair) {
 	record := b.record(topics.Transitions, p.id)
 	record.Value = b.since(from)
 	record.Key = b.keep(schemas.PoliciesKey)
-	b.produce(ctx, w.session, record)
+	b.produce(ctx, w.client, record)
 	if p.id != 0 {
 		return
 	}
@@ -129,7 +129,7 @@ func (w *worker) publishSwitch(ctx context.Context, p *pair) {
 	record = b.record(topics.State, p.id)
 	record.Value = b.since(from)
 	record.Key = b.keep(schemas.PoliciesKey)
-	b.produce(ctx, w.session, record)
+	b.produce(ctx, w.client, record)
 }
 
 // policiesKeyPrefix begins the keys under which the changelog of a partition keeps the texts of the policies that were
@@ -164,7 +164,7 @@ func (w *worker) publishRegime(ctx context.Context, pub *publication) {
 		r := b.record(w.loop.config.Topics.Changelog, p.id)
 		r.Key, r.Value = b.keep(policiesKey(n)), text
 		p.changes = append(p.changes, state.Change{Circuit: policiesKey(n), Value: text})
-		b.produce(ctx, w.session, r)
+		b.produce(ctx, w.client, r)
 	}
 }
 

@@ -17,7 +17,7 @@ func (w *worker) poll(ctx context.Context) error {
 	ctx, cancel := context.WithDeadline(ctx, w.next())
 	defer cancel()
 	w.inbox.wakes(cancel)
-	fetches := w.session.PollRecords(ctx, maxPoll)
+	fetches := w.client.PollRecords(ctx, maxPoll)
 	w.polls++
 	var fault error
 	fetches.EachPartition(func(t kgo.FetchTopicPartition) {
@@ -75,7 +75,7 @@ func (w *worker) mute(t kgo.FetchTopicPartition) {
 	if p == nil || !p.phase.works() || t.Topic != p.outcomes.topic && t.Topic != p.signals.topic {
 		return
 	}
-	w.session.Client().PauseFetchPartitions(map[string][]int32{t.Topic: {p.id}})
+	w.client.PauseFetchPartitions(map[string][]int32{t.Topic: {p.id}})
 	p.muted = append(p.muted, t.Topic)
 	w.loop.status.problemText(p.id, fmt.Sprintf("%s cannot be read: %v", t.Topic, t.Err))
 }
@@ -99,7 +99,7 @@ const wakeAfter = 100 * time.Millisecond
 // the place before, and does not look whether it was begun again since. Nothing is read from that broker any more then,
 // until it is woken: in 5 of 900 starts with 24 partitions.
 func (w *worker) move(offsets map[string]map[int32]kgo.EpochOffset) {
-	w.session.Client().SetOffsets(offsets)
+	w.client.SetOffsets(offsets)
 	w.wake = time.Now().Add(wakeAfter)
 }
 
@@ -114,7 +114,7 @@ func (w *worker) fetchAgain() {
 			}
 		}
 	}
-	w.session.Client().ResumeFetchPartitions(partitions)
+	w.client.ResumeFetchPartitions(partitions)
 }
 
 // skipBatch goes on behind a batch that is too large to be unpacked. A record that is marked stands in its place: when
@@ -154,10 +154,10 @@ func (w *worker) holdSignals(p *pair) {
 	switch waiting := len(p.signals.queue); {
 	case !p.held && waiting > signalsWaiting:
 		p.held = true
-		w.session.Client().PauseFetchPartitions(partition)
+		w.client.PauseFetchPartitions(partition)
 	case p.held && waiting < signalsWaiting/2:
 		p.held = false
-		w.session.Client().ResumeFetchPartitions(partition)
+		w.client.ResumeFetchPartitions(partition)
 	}
 }
 

@@ -90,7 +90,7 @@ func (b *publisher) settled(r *kgo.Record, err error) {
 }
 
 // produce hands a record to the client, if its topic takes one of that size.
-func (b *publisher) produce(ctx context.Context, s *kgo.GroupTransactSession, r *kgo.Record) {
+func (b *publisher) produce(ctx context.Context, client *kgo.Client, r *kgo.Record) {
 	const frame = 128 // What a batch has beside its records, and some to spare.
 	if size, limit := sizeOf(r)+frame, int(b.limits.limit(r.Topic)); size > limit {
 		if b.refused == nil {
@@ -100,7 +100,7 @@ func (b *publisher) produce(ctx context.Context, s *kgo.GroupTransactSession, r 
 		}
 		return
 	}
-	s.Produce(ctx, r, b.promise)
+	client.Produce(ctx, r, b.promise)
 }
 
 // errTooLarge says that a partition has something to publish that does not fit.
@@ -136,7 +136,7 @@ func (w *worker) states(ctx context.Context, p *pair) {
 			}
 			r := b.record(topic, p.id)
 			r.Key, r.Value = key, value
-			b.produce(ctx, w.session, r)
+			b.produce(ctx, w.client, r)
 		}
 	}
 	for _, h := range left {
@@ -152,5 +152,5 @@ func (w *worker) publishHandled(ctx context.Context, p *pair, below schemas.Inpu
 	r := b.record(w.loop.config.Topics.Transitions, p.id)
 	r.Value = b.since(from)
 	r.Key = b.keep(schemas.HandledKey)
-	b.produce(ctx, w.session, r)
+	b.produce(ctx, w.client, r)
 }

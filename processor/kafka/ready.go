@@ -67,7 +67,8 @@ func (s *status) failing(worker string, why error) {
 	s.failures[worker] = why.Error()
 }
 
-func (s *status) committed(worker string) {
+// getsOn notes that a worker gets on: it has committed, or has nothing to commit.
+func (s *status) getsOn(worker string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.failures, worker)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -96,7 +95,12 @@ func (r *Repair) write(ctx context.Context, side Side, chosen []Standing) error 
 	}
 	err = client.ProduceSync(ctx, records...).FirstErr()
 	if err == nil {
-		err = r.commitOffsets(ctx, client, id, offsets)
+		// It is no member: brokers take offsets in a transaction from anybody, as before they knew of members there.
+		request := kmsg.NewPtrTxnOffsetCommitRequest()
+		request.TransactionalID, request.Generation, request.Topics = id, -1, offsets
+		if err = r.cluster.commitOffsets(ctx, client, request); err != nil {
+			err = fmt.Errorf("%w (try again with its instances stopped)", err)
+		}
 	}
 	if err != nil {
 		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
@@ -117,38 +121,4 @@ func (r *Repair) next(s *Standing, side Side, writer string) progress {
 	next.Outcomes.Next, next.Signals.Next = choice.From.Outcomes, choice.From.Signals
 	next.Number, next.Writer = max(number, s.base.Number)+1, writer
 	return next
-}
-
-// commitOffsets makes the group's offsets part of the transaction. It is no member of the group: a broker takes offsets
-// in a transaction from anybody, as it did before transactions knew of members.
-func (r *Repair) commitOffsets(ctx context.Context, client *kgo.Client, id string, offsets txnOffsets) error {
-	producer, epoch, err := client.ProducerID(ctx)
-	if err != nil {
-		return fmt.Errorf("ask for the producer id of %s: %w", id, err)
-	}
-	add := kmsg.NewPtrAddOffsetsToTxnRequest()
-	add.TransactionalID, add.ProducerID, add.ProducerEpoch, add.Group = id, producer, epoch, r.cluster.group
-	added, err := add.RequestWith(ctx, client)
-	if err == nil {
-		err = kerr.ErrorForCode(added.ErrorCode)
-	}
-	if err != nil {
-		return fmt.Errorf("take group %s into the transaction: %w", r.cluster.group, err)
-	}
-	commit := kmsg.NewPtrTxnOffsetCommitRequest()
-	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch = id, producer, epoch
-	commit.Group, commit.Generation, commit.Topics = r.cluster.group, -1, offsets
-	committed, err := commit.RequestWith(ctx, client)
-	if err != nil {
-		return fmt.Errorf("commit offsets of group %s: %w", r.cluster.group, err)
-	}
-	for _, topic := range committed.Topics {
-		for _, p := range topic.Partitions {
-			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return fmt.Errorf("commit the offset of %s/%d of group %s (try again with its instances stopped): %w",
-					topic.Topic, p.Partition, r.cluster.group, err)
-			}
-		}
-	}
-	return nil
 }

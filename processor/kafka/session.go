@@ -3,15 +3,18 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 )
 
 const (
 	transactionTimeout = 10 * time.Second
 	sessionTimeout     = 10 * time.Second
-	heartbeatInterval  = time.Second // Of the group member, not of the partitions.
+	heartbeatInterval  = 250 * time.Millisecond // Of the group member, which hears of a rebalance by its answer.
 	fetchMaxWait       = 250 * time.Millisecond
 	fetchMaxBytes      = 1 << 20 // Of one answer of one broker. It may be ten times that once decompressed.
 	fetchPartBytes     = 512 << 10
@@ -51,26 +54,40 @@ func (w *worker) open() error {
 
 		kgo.TransactionalID(w.id),
 		kgo.TransactionTimeout(transactionTimeout),
-		kgo.ConcurrentTransactionsBackoff(5*time.Millisecond),
+		kgo.ConcurrentTransactionsBackoff(endingPause),
+		kgo.RetryBackoffFn(retryBackoff),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchCompression(c.Compression, kgo.NoCompression()),
 		kgo.ProducerLinger(5*time.Millisecond),
 		kgo.ProducerBatchMaxBytesFn(w.publisher.limits.limit),
 		kgo.MaxBufferedRecords(maxBuffered),
 	)
-	session, err := kgo.NewGroupTransactSession(opts...)
+	if !w.loop.cluster.adds { // From version 5 on these brokers would do what the client has done already.
+		versions := kversion.Stable()
+		versions.SetMaxKeyVersion(kmsg.TxnOffsetCommit.Int16(), 4)
+		opts = append(opts, kgo.MaxVersions(versions))
+	}
+	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		return fmt.Errorf("open the session %s: %w", w.id, err)
 	}
-	w.session = session
+	w.client = client
 	return nil
+}
+
+// retryBackoff is how long the client waits before it tries again what failed so many times. The first times it is not
+// long: two requests of one transaction that reach a broker at once may each be the one that is turned away.
+func retryBackoff(failures int) time.Duration {
+	const least, most = 5 * time.Millisecond, 5 * time.Second
+	pause := least << min(2*max(failures-1, 0), 10)
+	return min(pause/2+rand.N(pause), most)
 }
 
 // takeOver makes the transactional id this session's own at once, and not with its first transaction: one that a killed
 // process of the same name has left open ends here, and would otherwise hold up the restore until the broker gives it
 // up.
 func (w *worker) takeOver(ctx context.Context) error {
-	if _, _, err := w.session.Client().ProducerID(ctx); err != nil {
+	if _, _, err := w.client.ProducerID(ctx); err != nil {
 		return fmt.Errorf("%w: take over the transactional id %s: %w", errRejoin, w.id, err)
 	}
 	return nil
@@ -85,8 +102,8 @@ func (w *worker) assigned(_ context.Context, client *kgo.Client, partitions map[
 	w.inbox.put(assignment{partitions})
 }
 
-// revoked runs inside a rebalance, for partitions given up and for partitions lost. The session lets no transaction
-// commit from here on until the worker has taken note.
+// revoked runs inside a rebalance, for partitions given up and for partitions lost. Until it has run the group gives
+// them to nobody, unless this member is lost; and behind it no offsets are taken until the worker has taken note.
 func (w *worker) revoked(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 	w.inbox.put(revocation{partitions})
 }

@@ -34,13 +34,15 @@ type worker struct {
 	id   string // The transactional id, and the member's name.
 	log  *slog.Logger
 
-	session   *kgo.GroupTransactSession
-	forwarder *forwarder // Made with the first record to forward.
-	inbox     inbox
-	pairs     map[int32]*pair
-	restores  sync.WaitGroup
-	publisher publisher
-	ahead     *ahead // Nil where no transaction was begun ahead.
+	client     *kgo.Client
+	forwarder  *forwarder // Made with the first record to forward.
+	inbox      inbox
+	pairs      map[int32]*pair
+	member     string // Who the worker was in the group when it last took note of what it has, and in which generation.
+	generation int32
+	restores   sync.WaitGroup
+	publisher  publisher
+	ahead      *sending // Nil where no transaction was begun ahead.
 
 	committed time.Time // When a transaction of all pairs was last tried.
 	began     time.Time // When the last transaction was begun.
@@ -149,7 +151,7 @@ func (w *worker) close() {
 		<-w.ahead.done
 		w.ahead = nil
 	}
-	w.session.CloseAllowingRebalance()
+	w.client.CloseAllowingRebalance()
 	w.loop.status.left(w.id)
 }
 
@@ -159,7 +161,7 @@ func (w *worker) turns(ctx, hard context.Context) error {
 		if err := w.turn(ctx, hard); err != nil || ctx.Err() != nil {
 			return err
 		}
-		w.session.AllowRebalance()
+		w.client.AllowRebalance()
 	}
 }
 
@@ -168,7 +170,7 @@ func (w *worker) turn(ctx, hard context.Context) error {
 	if err := w.poll(ctx); err != nil {
 		return err
 	}
-	if err := w.heed(ctx); err != nil {
+	if err := w.heed(); err != nil {
 		return err
 	}
 	now := time.Now()
