@@ -100,7 +100,7 @@ func (o *output) empty() bool {
 
 // urgent tells whether something is to be published that must not wait for the commit interval.
 func (o *output) urgent() bool {
-	return o.news || o.switched != nil || o.heartbeat
+	return o.news || o.switched != nil
 }
 
 // statesKept is for how many states memory is kept from one transaction to the next.

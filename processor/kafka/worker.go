@@ -254,13 +254,14 @@ func (w *worker) fault(p *pair, err error) error {
 
 // due tells whether it is time for a transaction of all pairs.
 func (w *worker) due(now time.Time) bool {
-	touched, letters, any := 0, 0, false
+	touched, letters, any, beat := 0, 0, false, false
 	for p := range w.working() {
 		any = any || !p.out.empty()
+		beat = beat || p.out.heartbeat
 		touched += p.core.Touched()
 		letters += len(p.out.letters)
 	}
-	return any && (touched >= maxTouched || letters >= maxLetters ||
+	return any && (beat || touched >= maxTouched || letters >= maxLetters ||
 		now.Sub(w.committed) >= w.loop.config.CommitInterval)
 }
 
