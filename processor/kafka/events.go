@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -17,7 +18,7 @@ func (w *worker) heed() error {
 		case membership:
 			w.keep(e.partitions)
 		case assignment:
-			w.take(e.partitions)
+			w.take(e)
 		case revocation:
 			w.giveUp(e.partitions)
 		case restoration:
@@ -30,6 +31,18 @@ func (w *worker) heed() error {
 			for p := range w.working() {
 				p.switches = p.policies.Version != w.loop.policies.Load().Version
 			}
+		}
+	}
+	return w.forgotten()
+}
+
+// forgotten returns an error where the worker is another member of the group now than the one that a pair was given to.
+// Where the group had forgotten it as it asked to join, the client (franz-go v1.22.3, handleJoinResp) joins as somebody
+// new and says nothing: others may have worked on the pair since, and it may even be this worker's again.
+func (w *worker) forgotten() error {
+	for _, p := range w.pairs {
+		if p.member != w.member {
+			return fmt.Errorf("%w: the group had forgotten %s, which had partition %d", errRejoin, p.member, p.id)
 		}
 	}
 	return nil
@@ -48,11 +61,11 @@ func (w *worker) keep(partitions map[string][]int32) {
 }
 
 // take begins with the pairs that are assigned. The balancer assigns whole pairs alone.
-func (w *worker) take(partitions map[string][]int32) {
+func (w *worker) take(given assignment) {
 	topics := w.loop.config.Topics
 	halves := map[int32]int{}
 	for _, topic := range []string{topics.Outcomes, topics.Signals} {
-		for _, id := range partitions[topic] {
+		for _, id := range given.partitions[topic] {
 			halves[id]++
 		}
 	}
@@ -61,7 +74,7 @@ func (w *worker) take(partitions map[string][]int32) {
 			w.log.Error("half of a pair was assigned: it is not worked on", "partition", id)
 			continue
 		}
-		w.begin(id)
+		w.begin(id, given.member)
 	}
 	w.loop.status.join(w.id)
 	if !w.joined {
@@ -72,8 +85,8 @@ func (w *worker) take(partitions map[string][]int32) {
 	}
 }
 
-// begin starts the restore of a pair. Its partitions are not polled until that is over.
-func (w *worker) begin(id int32) {
+// begin starts the restore of a pair that a member was given. Its partitions are not polled until that is over.
+func (w *worker) begin(id int32, member string) {
 	told := ""
 	if before := w.pairs[id]; before != nil {
 		told = before.told
@@ -82,7 +95,7 @@ func (w *worker) begin(id int32) {
 	topics := w.loop.config.Topics
 	w.client.PauseFetchPartitions(map[string][]int32{topics.Outcomes: {id}, topics.Signals: {id}})
 	p := newPair(id, topics, w.loop.metrics)
-	p.told = told
+	p.told, p.member = told, member
 	w.pairs[id] = p
 	w.setPhase(p, restoring)
 	ctx, stop := context.WithCancel(context.Background())

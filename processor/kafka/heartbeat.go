@@ -36,7 +36,7 @@ func (w *worker) beats(ctx context.Context, now time.Time) error {
 			p.tick(w.loop.metrics, now)
 			w.unmute(p)
 		case p.phase == refused && !now.Before(p.again):
-			w.begin(id)
+			w.begin(id, p.member)
 		}
 	}
 	if w.joined && len(w.pairs) == 0 { // What it had to commit somebody else commits.

@@ -9,8 +9,11 @@ import (
 type (
 	// membership says which partitions are the worker's in a generation of the group, and no others.
 	membership struct{ partitions map[string][]int32 }
-	// assignment says which partitions the worker was given.
-	assignment struct{ partitions map[string][]int32 }
+	// assignment says which partitions the worker was given, and as which member of the group.
+	assignment struct {
+		member     string
+		partitions map[string][]int32
+	}
 	// revocation says which it has no longer.
 	revocation struct{ partitions map[string][]int32 }
 	// restoration says how the restore of a pair ended.

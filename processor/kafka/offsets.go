@@ -18,14 +18,24 @@ type sending struct {
 	err  error // Set before done is closed.
 }
 
-// send begins to commit offsets in the open transaction.
+// send begins to commit offsets in the open transaction, under the generation of the group in which the worker last
+// took note of what it has: brokers turn away those of a worker that may have been given less since, or is no member
+// any more. Those that they took nobody is given before the transaction has ended (KIP-447). A GroupTransactSession
+// would send them behind the records alone, and a heartbeat behind them.
 func (w *worker) send(ctx context.Context, offsets txnOffsets, within time.Duration) *sending {
+	request := kmsg.NewPtrTxnOffsetCommitRequest()
+	request.TransactionalID, request.Topics = w.id, offsets
+	request.InstanceID, request.MemberID, request.Generation = &w.id, w.member, w.generation
 	ctx, stop := context.WithTimeout(ctx, within)
 	s := &sending{done: make(chan struct{}), stop: stop}
 	go func() {
 		defer close(s.done)
 		defer stop()
-		s.err = w.commitOffsets(ctx, offsets)
+		s.err = w.loop.cluster.commitOffsets(ctx, w.client, request)
+		var coded *kerr.Error
+		if s.err != nil && !errors.As(s.err, &coded) { // It may still come to be done: this id is not used any more.
+			s.err = fmt.Errorf("%w: %w", errRejoin, s.err)
+		}
 	}()
 	return s
 }
@@ -34,22 +44,6 @@ func (w *worker) send(ctx context.Context, offsets txnOffsets, within time.Durat
 func (s *sending) wait() error {
 	<-s.done
 	return s.err
-}
-
-// commitOffsets commits offsets in the open transaction, under the generation of the group in which the worker last
-// took note of what it has: brokers turn away those of a worker that may have been given less since, or is no member
-// any more. Those that they took nobody is given before the transaction has ended (KIP-447). A GroupTransactSession
-// would send them behind the records alone, and a heartbeat behind them.
-func (w *worker) commitOffsets(ctx context.Context, offsets txnOffsets) error {
-	request := kmsg.NewPtrTxnOffsetCommitRequest()
-	request.TransactionalID, request.Topics = w.id, offsets
-	request.InstanceID, request.MemberID, request.Generation = &w.id, w.member, w.generation
-	err := w.loop.cluster.commitOffsets(ctx, w.client, request)
-	var coded *kerr.Error
-	if err != nil && !errors.As(err, &coded) { // It may still come to be done: this producer's id is not used any more.
-		return fmt.Errorf("%w: %w", errRejoin, err)
-	}
-	return err
 }
 
 // commitOffsets commits offsets of the group in a client's transaction.

@@ -20,6 +20,8 @@ type pair struct {
 	again time.Time          // Where it is refused: not to be tried again before that.
 	told  string             // Why it was refused, as the log has it already.
 
+	member string // Who the worker was in the group when it was given the pair.
+
 	core     *processor.Partition
 	policies *inForce           // As of the last commit.
 	regimes  []processor.Regime // The same, and those before.

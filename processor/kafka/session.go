@@ -99,7 +99,8 @@ func (w *worker) synced(partitions map[string][]int32) { w.inbox.put(membership{
 // assigned runs inside a rebalance: it stops the new partitions from being polled, leaves word and returns.
 func (w *worker) assigned(_ context.Context, client *kgo.Client, partitions map[string][]int32) {
 	client.PauseFetchPartitions(partitions)
-	w.inbox.put(assignment{partitions})
+	member, _ := client.GroupMetadata()
+	w.inbox.put(assignment{member, partitions})
 }
 
 // revoked runs inside a rebalance, for partitions given up and for partitions lost. Until it has run the group gives

@@ -245,7 +245,7 @@ func (w *worker) fault(p *pair, err error) error {
 		if err := w.loop.store.Wipe(p.id); err != nil {
 			return err
 		}
-		w.begin(p.id)
+		w.begin(p.id, p.member)
 	default:
 		w.refuse(p, err)
 	}

@@ -1,0 +1,80 @@
+//go:build synctests
+
+package kafka
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fusebox-project/fusebox/schemas"
+)
+
+// TestForgottenAsItJoins has a worker ask to join the next generation of its group until the group has forgotten it and
+// another one has worked on its partition. Its client joins then as somebody new, and says of nothing that it was lost:
+// what the other one counted is not counted again, neither before the new generation's assignment is known nor after.
+func TestForgottenAsItJoins(t *testing.T) {
+	for _, stays := range []bool{false, true} {
+		t.Run(fmt.Sprintf("the other one stays %v", stays), func(t *testing.T) {
+			inWorld(t, 1, func(t *testing.T, w *world) { testForgotten(t, w, stays) })
+		})
+	}
+}
+
+func testForgotten(t *testing.T, w *world, stays bool) {
+	first := w.start(func(c *Config) { c.CommitInterval = time.Minute }, nil)
+	w.ready(first)
+	var joins, syncs, asked atomic.Bool // Who asks waits while they are set.
+	w.fake.ControlKey(int16(kmsg.JoinGroup), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		w.fake.KeepControl()
+		if !joins.Load() || *r.(*kmsg.JoinGroupRequest).InstanceID != "fusebox-a-0" {
+			return nil, nil, false
+		}
+		asked.Store(true)
+		answer := r.ResponseKind().(*kmsg.JoinGroupResponse)
+		answer.ErrorCode = kerr.CoordinatorLoadInProgress.Code
+		return answer, nil, true
+	})
+	w.fake.ControlKey(int16(kmsg.SyncGroup), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		w.fake.KeepControl()
+		answer := r.ResponseKind().(*kmsg.SyncGroupResponse)
+		answer.ErrorCode = kerr.CoordinatorLoadInProgress.Code
+		return answer, nil, syncs.Load()
+	})
+	joins.Store(true)
+	second := w.start(func(c *Config) { c.Instance, c.DataDir = "b", t.TempDir() }, nil)
+	w.until("asked to join", asked.Load)
+	w.fake.Evict(t, group, "fusebox-a-0")
+	w.ready(second)
+	const n = 3
+	for i := range n {
+		w.Produce(t, outcome(fmt.Sprintf("case:route-%d:v1", i), schemas.Accepted, "x"))
+	}
+	w.caughtUp()
+	if !stays {
+		w.end(second)
+	}
+	syncs.Store(true)
+	joins.Store(false)
+	time.Sleep(beatEvery + time.Second)
+	syncs.Store(false)
+	time.Sleep(time.Minute)
+	w.until("ready", func() bool { return first.Ready().Ready })
+	w.caughtUp()
+	handled := 0.0
+	for _, p := range []*process{first, second} {
+		handled += value(t, p.metrics.records.WithLabelValues(topics.Outcomes, "handled"))
+	}
+	if handled != n {
+		t.Errorf("%v outcomes were counted, want %d", handled, n)
+	}
+	if stays {
+		w.end(second)
+	}
+	w.end(first)
+	w.check()
+}
