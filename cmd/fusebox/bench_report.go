@@ -48,7 +48,7 @@ type trips struct {
 type brokers struct {
 	Outcome spread  `json:"produce_outcome"`
 	Records spread  `json:"produce_records"` // Of the processor: state, transition, changelog.
-	Offsets spread  `json:"commit_offsets"`
+	Offsets spread  `json:"commit_offsets"`  // Beside the records, so the slower of the two counts.
 	End     spread  `json:"end_transaction"`
 	P50     float64 `json:"p50_sum"`
 	Share   float64 `json:"share_of_p50"` // That sum against the p50 of a trip from its send.
@@ -87,7 +87,7 @@ func (l *tripLedger) report(rate float64, load *benchLoad, waits *brokerWaits) *
 		Offsets: spreadOf(waits.of(kmsg.TxnOffsetCommit)), End: spreadOf(waits.of(kmsg.EndTxn)),
 	}
 	r := &trips{Trips: len(l.trips), Rate: rate, FromSend: spreadOf(fromSend), FromAck: spreadOf(fromAck)}
-	b.P50 = b.Outcome.P50 + b.Records.P50 + b.Offsets.P50 + b.End.P50
+	b.P50 = b.Outcome.P50 + max(b.Records.P50, b.Offsets.P50) + b.End.P50
 	if r.FromSend.P50 > 0 {
 		b.Share = b.P50 / r.FromSend.P50
 	}
@@ -122,7 +122,7 @@ func (r *benchReport) text() string {
 		row("produce what it says", t.Brokers.Records)
 		row("commit the offsets", t.Brokers.Offsets)
 		row("end the transaction", t.Brokers.End)
-		fmt.Fprintf(&text, "  a trip waits for each of these: %.1f ms at p50, %.0f %% of a trip\n",
+		fmt.Fprintf(&text, "  a trip waits for these, offsets beside records: %.1f ms at p50, %.0f %% of a trip\n",
 			t.Brokers.P50, 100*t.Brokers.Share)
 	}
 	return text.String()
