@@ -16,19 +16,30 @@ import (
 
 // TestForgottenAsItJoins has a worker ask to join the next generation of its group until the group has forgotten it and
 // another one has worked on its partition. Its client joins then as somebody new, and says of nothing that it was lost:
-// what the other one counted is not counted again, neither before the new generation's assignment is known nor after.
+// what the other one counted is not counted again, neither before the new generation's assignment is known nor after,
+// nor where the client joins while the worker commits.
 func TestForgottenAsItJoins(t *testing.T) {
 	for _, stays := range []bool{false, true} {
-		t.Run(fmt.Sprintf("the other one stays %v", stays), func(t *testing.T) {
-			inWorld(t, 1, func(t *testing.T, w *world) { testForgotten(t, w, stays) })
-		})
+		for _, commits := range []bool{false, true} {
+			t.Run(fmt.Sprintf("the other one stays %v, commits %v", stays, commits), func(t *testing.T) {
+				inWorld(t, 1, func(t *testing.T, w *world) { testForgotten(t, w, stays, commits) })
+			})
+		}
 	}
 }
 
-func testForgotten(t *testing.T, w *world, stays bool) {
-	first := w.start(func(c *Config) { c.CommitInterval = time.Minute }, nil)
+func testForgotten(t *testing.T, w *world, stays, commits bool) {
+	var joins, syncs, asked, handedOver atomic.Bool // Who asks to join, or for an assignment, waits while they are set.
+	first := w.start(func(c *Config) { c.CommitInterval = time.Minute }, func(l *Loop) {
+		l.crash = func(point string) error {
+			if point == "before begin" && commits && handedOver.Swap(false) {
+				joins.Store(false)
+				time.Sleep(beatEvery)
+			}
+			return nil
+		}
+	})
 	w.ready(first)
-	var joins, syncs, asked atomic.Bool // Who asks waits while they are set.
 	w.fake.ControlKey(int16(kmsg.JoinGroup), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		w.fake.KeepControl()
 		if !joins.Load() || *r.(*kmsg.JoinGroupRequest).InstanceID != "fusebox-a-0" {
@@ -58,8 +69,9 @@ func testForgotten(t *testing.T, w *world, stays bool) {
 	if !stays {
 		w.end(second)
 	}
-	syncs.Store(true)
-	joins.Store(false)
+	syncs.Store(!commits)
+	joins.Store(commits)
+	handedOver.Store(true)
 	time.Sleep(beatEvery + time.Second)
 	syncs.Store(false)
 	time.Sleep(time.Minute)
