@@ -107,12 +107,7 @@ func unlessEnding(ctx context.Context, ask func() error) error {
 
 // regrouped tells whether brokers turned offsets away because the group was rebalanced.
 func regrouped(err error) bool {
-	for _, e := range []error{kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.RebalanceInProgress} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return isOneOf(err, kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.RebalanceInProgress)
 }
 
 // txnOffsets are the group's offsets of outcomes and signals, as a transaction commits them.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -316,12 +317,11 @@ func nonFatal(err error) error {
 // isFenced tells whether a broker takes this worker's transactional id, or its name in the group, to be somebody
 // else's.
 func isFenced(err error) bool {
-	for _, e := range []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.FencedInstanceID} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return isOneOf(err, kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.FencedInstanceID)
+}
+
+func isOneOf(err error, of ...error) bool {
+	return slices.ContainsFunc(of, func(one error) bool { return errors.Is(err, one) })
 }
 
 // ranOut tells whether the brokers fenced the worker because its transaction had lasted too long: it, or they, stood
