@@ -204,7 +204,9 @@ func TestTroubleIsNoRefusal(t *testing.T) {
 // is not in that is forgotten.
 func TestTopicMadeAnew(t *testing.T) {
 	inWorld(t, 2, func(t *testing.T, w *world) {
-		g := w.open(w.config("r1"))
+		line, c := w.Line(), w.config("r1")
+		c.Kafka = line.Opts()
+		g := w.open(c)
 		gone, stays := due("gone"), due("stays")
 		gone.State, stays.State = schemas.ForcedOpen, schemas.ForcedOpen
 		w.put(gone, stays)
@@ -214,8 +216,10 @@ func TestTopicMadeAnew(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		w.refused(g, "gone")
+		line.Hold() // The gate shall not see the topic before there is something in it.
 		w.Create(t, 3, map[string]string{"cleanup.policy": "compact"}, topics.State)
 		w.put(stays)
+		line.Release()
 		w.until("the new topic is read", func() bool { return !g.State("gone").Known })
 		w.refused(g, "stays")
 		stays.State, stays.Sequence = schemas.Closed, stays.Sequence+1
