@@ -3,12 +3,15 @@
 package kafka
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -68,5 +71,31 @@ func TestAbortsGoWithThePartition(t *testing.T) {
 		w.caughtUp()
 		w.end(second)
 		w.end(first)
+	})
+}
+
+// TestCommitIsNoAbort asks to commit where the client does not know the partition that was written to, as it may be for
+// a moment behind its first records: it would abort, and return no error.
+func TestCommitIsNoAbort(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		client := w.Client(t, kgo.TransactionalID("commits"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+		if err := client.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		record := &kgo.Record{Topic: topics.Changelog, Key: []byte("k")}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := endCommit(ctx, client, record); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("endCommit = %v before the client knows the partition, want that the time is over", err)
+		}
+		if err := client.ProduceSync(t.Context(), record).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		if err := endCommit(t.Context(), client, record); err != nil {
+			t.Errorf("endCommit = %v", err)
+		}
+		if n := len(w.ReadCommitted(t, topics.Changelog)); n != 1 {
+			t.Errorf("%d records are committed, want 1", n)
+		}
 	})
 }

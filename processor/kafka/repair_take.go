@@ -105,7 +105,7 @@ func (r *Repair) write(ctx context.Context, side Side, chosen []Standing) error 
 	if err != nil {
 		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
 	}
-	if err := client.EndTransaction(ctx, kgo.TryCommit); err != nil {
+	if err := endCommit(ctx, client, records[0]); err != nil {
 		return fmt.Errorf("whether it was written is not known, `fusebox topics repair` shows it: %w", err)
 	}
 	return nil
