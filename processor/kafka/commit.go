@@ -198,8 +198,8 @@ func (w *worker) end(ctx context.Context, written *kgo.Record) error {
 }
 
 // endCommit commits the transaction of a client, in which a record was written. The client aborts one of which it takes
-// nothing to be written, and calls that no error; what it looks at it stores only after it has sent the first records of
-// a topic (franz-go v1.22.3). So it is asked first whether it knows the partition.
+// nothing to be written, and calls that no error. What it goes by it stores only after it has sent the first records of
+// a topic (franz-go v1.22.3), so it is asked first whether it knows the partition.
 func endCommit(ctx context.Context, client *kgo.Client, written *kgo.Record) error {
 	for {
 		if leader, _, _ := client.PartitionLeader(written.Topic, written.Partition); leader >= 0 {
