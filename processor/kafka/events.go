@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -78,12 +79,15 @@ func (w *worker) take(given assignment) {
 	}
 	w.loop.status.join(w.id)
 	if !w.joined {
-		w.joined = true
-		// A static member that was killed after it had given up partitions, and before it had said so by joining
-		// again, gets its old assignment back, and nobody the rest. One more join round costs nobody his work.
-		w.client.ForceRebalance()
+		w.joined, w.rejoin = true, time.Now().Add(rejoinAfter)
 	}
 }
+
+// rejoinAfter is how long after its first assignment a worker asks for one more join round. A static member that was
+// killed after it had given up partitions, and before it had said so by joining again, gets its old assignment back,
+// and nobody the rest; the round costs nobody his work. Before it the client should have fetched where it goes on: it
+// would begin with that anew, and wait for a second where a commit is under way by then.
+const rejoinAfter = 350 * time.Millisecond
 
 // begin starts the restore of a pair that a member was given. Its partitions are not polled until that is over.
 func (w *worker) begin(id int32, member string) {
