@@ -83,15 +83,16 @@ func TestCommitIsNoAbort(t *testing.T) {
 			t.Fatal(err)
 		}
 		record := &kgo.Record{Topic: topics.Changelog, Key: []byte("k")}
+		all := []written{{topic: topics.Changelog}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := endCommit(ctx, client, record); !errors.Is(err, context.DeadlineExceeded) {
+		if err := endCommit(ctx, client, all); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("endCommit = %v before the client knows the partition, want that the time is over", err)
 		}
 		if err := client.ProduceSync(t.Context(), record).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
-		if err := endCommit(t.Context(), client, record); err != nil {
+		if err := endCommit(t.Context(), client, all); err != nil {
 			t.Errorf("endCommit = %v", err)
 		}
 		if n := len(w.ReadCommitted(t, topics.Changelog)); n != 1 {

@@ -105,6 +105,9 @@ func (w *worker) endAbort(ctx context.Context) error {
 	if err := w.client.AbortBufferedRecords(ctx); err != nil {
 		return err
 	}
+	if err := awaitKnown(ctx, w.client, w.publisher.wrote()); err != nil {
+		return err
+	}
 	err := w.client.EndTransaction(ctx, kgo.TryAbort)
 	w.ended = time.Now()
 	return err

@@ -61,7 +61,7 @@ func (w *worker) commit(ctx context.Context, all bool) error {
 	if err := w.loop.crashes("before end"); err != nil {
 		return err
 	}
-	if err := w.end(ctx, batch[0].progress); err != nil {
+	if err := w.end(ctx); err != nil {
 		return w.lookUp(ctx, batch, err)
 	}
 	if err := w.loop.crashes("before store"); err != nil {
@@ -166,9 +166,12 @@ func (w *worker) deliver(ctx context.Context, offsets txnOffsets, ahead bool) er
 		sent.stop()
 	}
 	if refused := sent.wait(); err == nil || errors.Is(refused, errRejoin) {
-		return refused
+		err = refused
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return underOne(sent.id, sent.epoch, w.publisher.wrote())
 }
 
 // flush waits until every record is written or refused. Where a topic is gone or its broker does not answer, it gives
@@ -185,31 +188,16 @@ func (w *worker) flush(ctx context.Context) error {
 
 // end commits the transaction. Where that is not confirmed, the client is set right for the next one, and what became
 // of this one the group's offsets tell.
-func (w *worker) end(ctx context.Context, written *kgo.Record) error {
+func (w *worker) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*transactionTimeout)
 	defer cancel()
 	w.ahead = nil
-	err := endCommit(ctx, w.client, written)
+	err := endCommit(ctx, w.client, w.publisher.wrote())
 	if err != nil {
 		err = errors.Join(err, w.client.EndTransaction(ctx, kgo.TryAbort))
 	}
 	w.ended = time.Now()
 	return err
-}
-
-// endCommit commits the transaction of a client, in which a record was written. The client aborts one of which it takes
-// nothing to be written, and calls that no error. What it goes by it stores only after it has sent the first records of
-// a topic (franz-go v1.22.3), so it is asked first whether it knows the partition.
-func endCommit(ctx context.Context, client *kgo.Client, written *kgo.Record) error {
-	for {
-		if leader, _, _ := client.PartitionLeader(written.Topic, written.Partition); leader >= 0 {
-			return client.EndTransaction(ctx, kgo.TryCommit)
-		}
-		if pause(ctx, time.Millisecond); ctx.Err() != nil {
-			return fmt.Errorf("commit: the client does not know %s/%d, which it has written to: %w",
-				written.Topic, written.Partition, ctx.Err())
-		}
-	}
 }
 
 // abort ends a transaction that must not commit, and takes the pairs back to their last commits. Nothing has asked for

@@ -15,7 +15,10 @@ import (
 type sending struct {
 	done chan struct{} // Closed when the brokers have answered.
 	stop context.CancelFunc
-	err  error // Set before done is closed.
+	err  error // Set before done is closed, as is the rest.
+
+	id    int64 // Under which they were committed.
+	epoch int16
 }
 
 // send begins to commit offsets in the open transaction, under the generation of the group in which the worker last
@@ -32,6 +35,7 @@ func (w *worker) send(ctx context.Context, offsets txnOffsets, within time.Durat
 		defer close(s.done)
 		defer stop()
 		s.err = w.loop.cluster.commitOffsets(ctx, w.client, request)
+		s.id, s.epoch = request.ProducerID, request.ProducerEpoch
 		var coded *kerr.Error
 		if s.err != nil && !errors.As(s.err, &coded) { // It may still come to be done: this id is not used any more.
 			s.err = fmt.Errorf("%w: %w", errRejoin, s.err)

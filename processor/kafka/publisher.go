@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,6 +22,8 @@ type publisher struct {
 	limits  topicSettings // What the topics take, as the session knows it.
 	refused error         // Why a record of the transaction was not even handed to the client.
 	failure atomic.Pointer[error]
+	mu      sync.Mutex     // A client that is given up may still write.
+	written []written      // Under mu: of each topic one that the transaction wrote to, and of each epoch.
 	newest  map[string]int // By circuit: its last state in the transaction.
 	promise func(*kgo.Record, error)
 }
@@ -39,11 +42,28 @@ func (b *publisher) reset() {
 		b.promise = b.settled // Made once: made for each record it would be allocated.
 	}
 	b.text, b.used, b.refused = b.text[:0], 0, nil
+	b.forget()
 	b.failure.Store(nil)
 }
 
 // discard leaves the memory to a client that may still hold records of a transaction that never ended.
-func (b *publisher) discard() { b.text, b.chunks, b.used = nil, nil, 0 }
+func (b *publisher) discard() {
+	b.text, b.chunks, b.used = nil, nil, 0
+	b.forget()
+}
+
+func (b *publisher) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.written = b.written[:0]
+}
+
+// wrote returns where the records of the transaction were written.
+func (b *publisher) wrote() []written {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.written
+}
 
 // err returns why a record was not written, or nil.
 func (b *publisher) err() error {
@@ -86,7 +106,16 @@ func (b *publisher) settled(r *kgo.Record, err error) {
 	if err != nil {
 		err = fmt.Errorf("publish to %s/%d: %w", r.Topic, r.Partition, err)
 		b.failure.CompareAndSwap(nil, &err)
+		return
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, one := range b.written {
+		if one.topic == r.Topic && one.id == r.ProducerID && one.epoch == r.ProducerEpoch {
+			return
+		}
+	}
+	b.written = append(b.written, writtenTo(r))
 }
 
 // produce hands a record to the client, if its topic takes one of that size.

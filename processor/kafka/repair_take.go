@@ -84,6 +84,7 @@ func (r *Repair) write(ctx context.Context, side Side, chosen []Standing) error 
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
 	var records []*kgo.Record
+	var all []written
 	offsets := r.cluster.newOffsets()
 	for i := range chosen {
 		next := r.next(&chosen[i], side, id)
@@ -93,19 +94,23 @@ func (r *Repair) write(ctx context.Context, side Side, chosen []Standing) error 
 			Key: []byte(progressKey), Value: next.append(nil),
 		})
 	}
-	err = client.ProduceSync(ctx, records...).FirstErr()
-	if err == nil {
+	if err = client.ProduceSync(ctx, records...).FirstErr(); err == nil {
 		// It is no member: brokers take offsets in a transaction from anybody, as before they knew of members there.
 		request := kmsg.NewPtrTxnOffsetCommitRequest()
 		request.TransactionalID, request.Generation, request.Topics = id, -1, offsets
-		if err = r.cluster.commitOffsets(ctx, client, request); err != nil {
+		for _, record := range records {
+			all = append(all, writtenTo(record))
+		}
+		if err = r.cluster.commitOffsets(ctx, client, request); err == nil {
+			err = underOne(request.ProducerID, request.ProducerEpoch, all)
+		} else {
 			err = fmt.Errorf("%w (try again with its instances stopped)", err)
 		}
 	}
 	if err != nil {
 		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
 	}
-	if err := endCommit(ctx, client, records[0]); err != nil {
+	if err := endCommit(ctx, client, all); err != nil {
 		return fmt.Errorf("whether it was written is not known, `fusebox topics repair` shows it: %w", err)
 	}
 	return nil
