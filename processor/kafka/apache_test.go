@@ -29,7 +29,9 @@ func TestApacheKafka(t *testing.T) {
 	}
 	for i, point := range []string{"ahead", "before begin", "before end", "before store"} {
 		r := w.start(func(c *Config) { two(c); seldom(c) }, crashAt(point, 1+i))
-		produce(4)
+		for len(r.ended) == 0 { // A join round may put the point off.
+			produce(1)
+		}
 		w.crashes(r)
 	}
 	w.dir = t.TempDir()

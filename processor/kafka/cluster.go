@@ -103,6 +103,20 @@ func (k *cluster) check(ctx context.Context) error {
 	return nil
 }
 
+// allGiven tells whether each partition is somebody's in the group, or is to be after the join round under way.
+func (k *cluster) allGiven(ctx context.Context) (bool, error) {
+	described, err := k.admin.DescribeGroups(ctx, k.group)
+	if err == nil {
+		err = described.Error()
+	}
+	if err != nil {
+		return false, fmt.Errorf("describe group %s: %w", k.group, err)
+	}
+	group := described[k.group]
+	given := len(group.AssignedPartitions()[k.topics.Outcomes])
+	return group.State != "Stable" || given == int(k.partitions), nil
+}
+
 // inspect reads what there is of the topics.
 func (k *cluster) inspect(ctx context.Context) (layout, error) {
 	var names []string

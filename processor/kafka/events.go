@@ -79,15 +79,27 @@ func (w *worker) take(given assignment) {
 	}
 	w.loop.status.join(w.id)
 	if !w.joined {
-		w.joined, w.rejoin = true, time.Now().Add(rejoinAfter)
+		w.joined, w.asks = true, time.Now().Add(asksAfter)
 	}
 }
 
-// rejoinAfter is how long after its first assignment a worker asks for one more join round. A static member that was
+// asksAfter is how long after its first assignment a worker looks whether somebody has each partition. By then the
+// client should have fetched where it goes on: a join round would have it begin anew, and wait for a second where a
+// commit is under way by then.
+const asksAfter = 350 * time.Millisecond
+
+// claimRest asks the group for one more join round where it has partitions that nobody has. A static member that was
 // killed after it had given up partitions, and before it had said so by joining again, gets its old assignment back,
-// and nobody the rest; the round costs nobody his work. Before it the client should have fetched where it goes on: it
-// would begin with that anew, and wait for a second where a commit is under way by then.
-const rejoinAfter = 350 * time.Millisecond
+// and nobody the rest. Where the group does not say, the round costs nobody his work.
+func (w *worker) claimRest(ctx context.Context) {
+	w.asks = time.Time{}
+	ctx, cancel := context.WithTimeout(ctx, retryAfter)
+	defer cancel()
+	if all, err := w.loop.cluster.allGiven(ctx); err != nil || !all {
+		w.log.Info("a join round is asked for: not all partitions are somebody's", "err", err)
+		w.client.ForceRebalance()
+	}
+}
 
 // begin starts the restore of a pair that a member was given. Its partitions are not polled until that is over.
 func (w *worker) begin(id int32, member string) {

@@ -90,3 +90,51 @@ func testForgotten(t *testing.T, w *world, stays, commits bool) {
 	w.end(first)
 	w.check()
 }
+
+// TestNobodysPartition asks the group for one more join round where it has a partition that nobody has, or does not
+// say, and for none where all is given: a restart costs the others no round.
+func TestNobodysPartition(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		state  string
+		err    *kerr.Error
+		rounds int32
+	}{
+		{"as it is", "", nil, 1},
+		{"nobody has one", "Stable", nil, 2},
+		{"a round is under way", "PreparingRebalance", nil, 1},
+		{"not told", "", kerr.GroupAuthorizationFailed, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inWorld(t, 2, func(t *testing.T, w *world) {
+				var rounds atomic.Int32
+				w.fake.ControlKey(int16(kmsg.SyncGroup), func(kmsg.Request) (kmsg.Response, error, bool) {
+					w.fake.KeepControl()
+					rounds.Add(1)
+					return nil, nil, false
+				})
+				w.fake.ControlKey(int16(kmsg.DescribeGroups), func(r kmsg.Request) (kmsg.Response, error, bool) {
+					w.fake.KeepControl()
+					answer := r.ResponseKind().(*kmsg.DescribeGroupsResponse)
+					told := kmsg.NewDescribeGroupsResponseGroup()
+					told.Group, told.State, told.ProtocolType = group, tt.state, "consumer"
+					if tt.err != nil {
+						told.ErrorCode = tt.err.Code
+					}
+					answer.Groups = append(answer.Groups, told)
+					return answer, nil, tt.state != "" || tt.err != nil
+				})
+				r := w.start(nil, nil)
+				w.ready(r)
+				time.Sleep(2 * time.Second)
+				if got := rounds.Load(); got != tt.rounds {
+					t.Errorf("%d join rounds, want %d", got, tt.rounds)
+				}
+				w.produceAll(0, 9, waves)
+				w.caughtUp()
+				w.end(r)
+				w.check()
+			})
+		})
+	}
+}

@@ -52,7 +52,7 @@ type worker struct {
 	ended     time.Time // When the last transaction was.
 	aheadFrom time.Time // When a transaction may be begun ahead again.
 	wake      time.Time // When the client is told to fetch once more; zero where it is not.
-	rejoin    time.Time // When the group is asked for one more join round; zero where it was.
+	asks      time.Time // When the group is asked whether it has given all partitions; zero where it was.
 	retry     time.Time // When signals that wait ask again for the end of the outcomes; zero where none do.
 	aborts    int       // In a row, of this session.
 	failures  int       // The same over all sessions.
@@ -120,7 +120,7 @@ func (w *worker) live(ctx, hard context.Context) error {
 	w.inbox.take() // What came in a session that is over.
 	now := time.Now()
 	w.committed, w.beat, w.aborts = now, now, 0
-	w.rejoin, w.retry, w.wake = time.Time{}, time.Time{}, time.Time{}
+	w.asks, w.retry, w.wake = time.Time{}, time.Time{}, time.Time{}
 	w.began, w.inspects = now, now.Add(inspectEvery)
 	if err := w.open(); err != nil {
 		return err
@@ -180,9 +180,8 @@ func (w *worker) turn(ctx, hard context.Context) error {
 	if !w.wake.IsZero() && !now.Before(w.wake) {
 		w.fetchAgain()
 	}
-	if !w.rejoin.IsZero() && !now.Before(w.rejoin) {
-		w.rejoin = time.Time{}
-		w.client.ForceRebalance()
+	if !w.asks.IsZero() && !now.Before(w.asks) {
+		w.claimRest(ctx)
 	}
 	if !now.Before(w.retry) {
 		w.retry = time.Time{}
@@ -291,7 +290,7 @@ const (
 // next returns until when a poll may wait.
 func (w *worker) next() time.Time {
 	next := w.beat
-	for _, other := range [...]time.Time{w.rejoin, w.retry, w.wake} {
+	for _, other := range [...]time.Time{w.asks, w.retry, w.wake} {
 		if !other.IsZero() && other.Before(next) {
 			next = other
 		}
