@@ -95,10 +95,16 @@ func (w *worker) claimRest(ctx context.Context) {
 	w.asks = time.Time{}
 	ctx, cancel := context.WithTimeout(ctx, retryAfter)
 	defer cancel()
-	if all, err := w.loop.cluster.allGiven(ctx); err != nil || !all {
-		w.log.Info("a join round is asked for: not all partitions are somebody's", "err", err)
-		w.client.ForceRebalance()
+	all, err := w.loop.cluster.allGiven(ctx)
+	switch {
+	case err != nil:
+		w.log.Info("a join round is asked for: whether each partition is somebody's is not known", "err", err)
+	case !all:
+		w.log.Info("a join round is asked for: not each partition is somebody's")
+	default:
+		return
 	}
+	w.client.ForceRebalance()
 }
 
 // begin starts the restore of a pair that a member was given. Its partitions are not polled until that is over.
