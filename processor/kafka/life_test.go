@@ -5,11 +5,13 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/schemas"
 )
@@ -165,6 +167,56 @@ func TestLeaveBeforeJoining(t *testing.T) {
 		if err := k.leave(context.Background(), []string{"fusebox-a-0"}); err != nil {
 			t.Errorf("leave = %v where there is no group, want nil", err)
 		}
+	})
+}
+
+// TestStopsWithinARound stops a processor that has asked to join again, while another member of the group keeps all
+// others waiting: the processor does not wait with them.
+func TestStopsWithinARound(t *testing.T) {
+	inWorld(t, 4, func(t *testing.T, w *world) {
+		var holds, asked atomic.Bool
+		waits, goOn := context.WithCancel(context.Background())
+		other := func(name string) func(*Config) {
+			return func(c *Config) { c.Instance, c.DataDir = name, t.TempDir() }
+		}
+		stops := w.start(nil, nil)
+		busy := w.start(other("b"), func(l *Loop) {
+			l.crash = func(point string) error {
+				if point == "before begin" && holds.Load() {
+					<-waits.Done()
+				}
+				return nil
+			}
+		})
+		t.Cleanup(goOn)
+		w.ready(busy)
+		w.ready(stops)
+		holds.Store(true)
+		for i := range 9 {
+			w.Produce(t, outcome(fmt.Sprintf("case:route-%d:v1", i), schemas.Accepted, "x"))
+		}
+		time.Sleep(time.Second)
+		w.fake.ControlKey(int16(kmsg.JoinGroup), func(r kmsg.Request) (kmsg.Response, error, bool) {
+			w.fake.KeepControl()
+			if *r.(*kmsg.JoinGroupRequest).InstanceID == "fusebox-a-0" {
+				asked.Store(true)
+			}
+			return nil, nil, false
+		})
+		third := w.start(other("c"), nil)
+		w.until("asked to join", asked.Load)
+		time.Sleep(100 * time.Millisecond)
+		began := time.Now()
+		w.end(stops)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it stopped after %v, want within a second", took)
+		}
+		goOn()
+		w.ready(third)
+		w.caughtUp()
+		w.end(third)
+		w.end(busy)
+		w.check()
 	})
 }
 

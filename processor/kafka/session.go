@@ -21,6 +21,8 @@ const (
 	batchMaxBytes      = 64 << 20 // Of one batch once decompressed; what is larger is skipped and named.
 	maxPoll            = 8192     // Records handled between two looks at the clock, about 20 ms of work.
 	maxBuffered        = 200_000
+
+	closeWithin = 500 * time.Millisecond // A join round that others hold up is left after it.
 )
 
 // open makes the session of a worker: one member of the group and one transactional id. The member is static, so that
@@ -29,7 +31,9 @@ const (
 func (w *worker) open() error {
 	c := &w.loop.config
 	w.publisher.limits = w.loop.cluster.known()
+	ctx, cut := context.WithCancel(context.Background())
 	opts := append(w.loop.client(w.id),
+		kgo.WithContext(ctx),
 		kgo.ConsumerGroup(c.Group),
 		kgo.InstanceID(w.id),
 		kgo.ConsumeTopics(c.Topics.Outcomes, c.Topics.Signals),
@@ -69,9 +73,10 @@ func (w *worker) open() error {
 	}
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
+		cut()
 		return fmt.Errorf("open the session %s: %w", w.id, err)
 	}
-	w.client = client
+	w.client, w.cut = client, cut
 	return nil
 }
 

@@ -36,7 +36,8 @@ type worker struct {
 	log  *slog.Logger
 
 	client     *kgo.Client
-	forwarder  *forwarder // Made with the first record to forward.
+	cut        context.CancelFunc // Ends what the client still asks for.
+	forwarder  *forwarder         // Made with the first record to forward.
 	inbox      inbox
 	pairs      map[int32]*pair
 	member     string // Who the worker was in the group when it last took note of what it has, and in which generation.
@@ -154,6 +155,8 @@ func (w *worker) close() {
 		<-w.ahead.done
 		w.ahead = nil
 	}
+	defer w.cut()
+	defer time.AfterFunc(closeWithin, w.cut).Stop() // The client would wait for its answer from a round of joins.
 	w.client.CloseAllowingRebalance()
 	w.loop.status.left(w.id)
 }
