@@ -70,12 +70,18 @@ func TestThree(t *testing.T) {
 	}
 }
 
-// leaderOf returns the node that leads the one partition of the topic, as the brokers see it that are not cut off.
+// leaderOf returns the node that leads the one partition of the topic, as the brokers see it that are not cut off. One
+// that has just started may not know the topic yet.
 func leaderOf(t *testing.T, k *kafkatest.Kafka) int32 {
 	t.Helper()
-	found, err := kadm.NewClient(k.Client(t)).Metadata(t.Context(), "in")
-	if err != nil || len(found.Topics["in"].Partitions) != 1 {
-		t.Fatalf("look for the leader: %v: %v", found.Topics, err)
+	admin := kadm.NewClient(k.Client(t))
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		found, err := admin.Metadata(t.Context(), "in")
+		if err == nil && len(found.Topics["in"].Partitions) == 1 {
+			return found.Topics["in"].Partitions[0].Leader
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("look for the leader: %v: %v", found.Topics, err)
+		}
 	}
-	return found.Topics["in"].Partitions[0].Leader
 }

@@ -28,6 +28,7 @@ type instance struct {
 	again time.Time // When the next life begins.
 	store string    // What it finds.
 	pick  uint64
+	dying bool // A life was killed, and what the next one finds is not made yet.
 }
 
 func newInstance(s *simulation, n, workers int) *instance {
@@ -38,7 +39,11 @@ func newInstance(s *simulation, n, workers int) *instance {
 
 // kill ends a life. The next one begins after a while, with the files as they are now, or what the event makes of them.
 func (i *instance) kill(l *life, e event) bool {
-	if !l.kill() {
+	i.mu.Lock()
+	killed := l.kill()
+	i.dying = i.dying || killed
+	i.mu.Unlock()
+	if !killed {
 		return false
 	}
 	dir := i.s.copyOf(i.dir)
@@ -46,6 +51,7 @@ func (i *instance) kill(l *life, e event) bool {
 	i.s.uncountable()
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.dying = false
 	i.dir, i.again, i.store, i.pick = dir, time.Now().Add(e.lasts), e.store, e.pick
 	return true
 }
@@ -65,9 +71,9 @@ func (i *instance) look() {
 		}
 	}
 	i.mu.Lock()
-	wait := time.Until(i.again)
+	due := !i.dying && !time.Now().Before(i.again)
 	i.mu.Unlock()
-	if i.life == nil && wait <= 0 {
+	if i.life == nil && due {
 		i.prepare()
 		i.life = i.begin()
 	}
