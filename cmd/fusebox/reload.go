@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -80,7 +81,7 @@ func (r *reloader) changed() bool {
 
 // read puts in force what the file says now, where it can be. It tells whether that was anything new, good or bad.
 func (r *reloader) read() bool {
-	policies, err := readPolicies(r.file)
+	policies, err := r.readFile()
 	if err != nil {
 		r.refuse(err)
 		return true
@@ -92,6 +93,15 @@ func (r *reloader) read() bool {
 	r.log.Info("policies read again and put in force", "file", r.file, "version", policies.Version, "was", r.version)
 	r.version, r.failed = policies.Version, false
 	return true
+}
+
+// readFile reads the policies, save from where reading may wait for somebody who never writes.
+func (r *reloader) readFile() (*breaker.Policies, error) {
+	const waits = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice
+	if now, err := os.Stat(r.file); err == nil && now.Mode()&waits != 0 {
+		return nil, unreadable("policy file", r.file, errors.New("it is not a regular file"))
+	}
+	return readPolicies(r.file)
 }
 
 // refuse says why the policies in force stay so.
