@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -99,6 +100,31 @@ func (k *cluster) check(ctx context.Context) error {
 	}
 	if now.partitions != k.partitions {
 		return fmt.Errorf("%w: they had %d partitions and have %d", ErrTopics, k.partitions, now.partitions)
+	}
+	return nil
+}
+
+// strangers returns an ErrTopics where somebody follows other topics in the same group: who leads a group plans his own
+// topics alone, so those of the others would be nobody's. Members that left their names to this process do not count.
+func (k *cluster) strangers(ctx context.Context, own []string) error {
+	ctx, cancel := context.WithTimeout(ctx, beatEvery)
+	defer cancel()
+	described, err := k.admin.DescribeGroups(ctx, k.group)
+	if err != nil {
+		return fmt.Errorf("describe group %s: %w", k.group, err)
+	}
+	for _, member := range described[k.group].Members {
+		subscription, known := member.Join.AsConsumer()
+		if !known || member.InstanceID != nil && slices.Contains(own, *member.InstanceID) {
+			continue
+		}
+		for _, topic := range subscription.Topics {
+			if topic != k.topics.Outcomes && topic != k.topics.Signals {
+				return fmt.Errorf("%w: %s on %s is in group %s and follows %s, where this process is to follow %s: "+
+					"a group is for one set of topics; give this process a FUSEBOX_GROUP of its own", ErrTopics,
+					member.ClientID, member.ClientHost, k.group, topic, k.topics.Outcomes)
+			}
+		}
 	}
 	return nil
 }
@@ -227,26 +253,29 @@ func listRequest(topic string, partitions []int32, which int64) *kmsg.ListOffset
 	return request
 }
 
-// listBy has a request for offsets of one topic answered.
+// listBy has a request for offsets of one topic answered. Beside an error are the offsets of the partitions that have
+// none.
 func listBy(ctx context.Context, by kmsg.Requestor, request *kmsg.ListOffsetsRequest) (map[int32]int64, error) {
 	topic := request.Topics[0].Topic
 	response, err := request.RequestWith(ctx, by)
 	if err != nil {
 		return nil, fmt.Errorf("list offsets of %s: %w", topic, err)
 	}
-	offsets := map[int32]int64{}
+	offsets, faults := map[int32]int64{}, []error(nil)
 	for _, t := range response.Topics {
 		for _, p := range t.Partitions {
 			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return nil, fmt.Errorf("list offsets of %s/%d: %w", topic, p.Partition, err)
+				faults = append(faults, fmt.Errorf("list offsets of %s/%d: %w", topic, p.Partition, err))
+				continue
 			}
 			offsets[p.Partition] = p.Offset
 		}
 	}
-	if asked := request.Topics[0].Partitions; len(offsets) != len(asked) {
-		return nil, fmt.Errorf("list offsets of %s: answer for %d of %d partitions", topic, len(offsets), len(asked))
+	if asked := request.Topics[0].Partitions; faults == nil && len(offsets) != len(asked) {
+		return offsets, fmt.Errorf("list offsets of %s: answer for %d of %d partitions",
+			topic, len(offsets), len(asked))
 	}
-	return offsets, nil
+	return offsets, errors.Join(faults...)
 }
 
 // committed is what the group has committed for a pair of partitions.

@@ -3,7 +3,9 @@
 package kafka
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -137,4 +139,27 @@ func TestNobodysPartition(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestOtherTopicsInTheGroup starts a processor of other topics in the same group, as of a stage that was given a prefix
+// and no group of its own: it does not start, says why, and the one that was there works on.
+func TestOtherTopicsInTheGroup(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		w.CreateTopics(t, "stage.", 2)
+		r := w.start(nil, nil)
+		w.ready(r)
+		other := w.start(func(c *Config) {
+			c.Instance, c.DataDir, c.Topics = "b", t.TempDir(), TopicsWithPrefix("stage.")
+		}, nil)
+		err := w.wait(other)
+		for _, want := range []string{"group fusebox", topics.Outcomes, "stage.outcomes.v1", "FUSEBOX_GROUP"} {
+			if !errors.Is(err, ErrTopics) || !strings.Contains(err.Error(), want) {
+				t.Errorf("Run = %v, want ErrTopics that says %s", err, want)
+			}
+		}
+		w.produceAll(0, 9, waves)
+		w.caughtUp()
+		w.end(r)
+		w.check()
+	})
 }

@@ -96,6 +96,9 @@ func (l *Loop) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer l.cluster.client.Close()
+	if err := l.cluster.strangers(ctx, l.members()); errors.Is(err, ErrTopics) {
+		return err
+	}
 	l.metrics.partitions.Set(float64(l.cluster.partitions))
 	l.partitions.Store(l.cluster.partitions)
 	l.tombstonesKept = l.cluster.known().tombstonesKept(l.config.Topics.Changelog)
@@ -131,11 +134,7 @@ func (l *Loop) work(ctx, hard context.Context, stop context.CancelCauseFunc) err
 func (l *Loop) finish(ctx context.Context, why error) error {
 	var faults []error
 	if !errors.Is(why, errCrash) && !errors.Is(why, ErrTwice) {
-		var members []string
-		for _, w := range l.workers {
-			members = append(members, w.id)
-		}
-		if err := l.cluster.leave(ctx, members); err != nil {
+		if err := l.cluster.leave(ctx, l.members()); err != nil {
 			l.log.Warn("group not left: others wait for the session to time out", "err", err)
 		}
 		if err := l.store.Flush(ctx); err != nil {
@@ -148,6 +147,14 @@ func (l *Loop) finish(ctx context.Context, why error) error {
 	}
 	l.log.Info("processor stopped")
 	return errors.Join(faults...)
+}
+
+// members returns by which names the workers are in the group.
+func (l *Loop) members() (names []string) {
+	for _, w := range l.workers {
+		names = append(names, w.id)
+	}
+	return names
 }
 
 // askAgain is how soon a client asks again who leads the partitions. It does so before it sends again what a broker has

@@ -333,7 +333,8 @@ func TestCleanupPolicies(t *testing.T) {
 		{topics.State, "delete", false},
 		{topics.Outcomes, "compact", false},
 		{topics.Signals, "compact,delete", false},
-		{topics.Changelog, "compact,delete", true},
+		{topics.Changelog, "compact,delete", false},
+		{topics.State, "delete, compact", false},
 		{topics.Transitions, "compact", true},
 	} {
 		t.Run(tt.topic+" "+tt.policy, func(t *testing.T) {

@@ -62,12 +62,13 @@ func (s topicSettings) refuse(topics Topics) error {
 		if !told {
 			continue
 		}
-		compacts := slices.Contains(strings.Split(strings.ReplaceAll(policy, " ", ""), ","), "compact")
+		kept := strings.Split(strings.ReplaceAll(policy, " ", ""), ",")
+		compacts := slices.Contains(kept, "compact")
 		want := ""
 		switch plan.name {
 		case topics.State, topics.Changelog:
-			if !compacts {
-				want = "compact, or circuits are forgotten when their records grow old"
+			if !compacts || slices.Contains(kept, "delete") {
+				want = "compact alone, or circuits are forgotten when their records grow old"
 			}
 		case topics.Outcomes, topics.Signals:
 			if compacts {
