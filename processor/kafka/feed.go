@@ -12,6 +12,7 @@ type feed struct {
 	queue  []*kgo.Record
 	next   int64 // The offset after the last record handled.
 	polled int64 // The offset after the last record polled.
+	open   openEnd
 }
 
 // reset begins anew at an offset.

@@ -1,9 +1,13 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fusebox-project/fusebox/schemas"
@@ -50,28 +54,35 @@ func (w *worker) beats(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// lags looks how far pairs are behind: up to both ends of the outcomes, as a transaction that hangs keeps all that is
+// lags looks how far pairs are behind: up to both ends of the inputs, as a transaction that hangs keeps all that is
 // behind it from being read.
 func (w *worker) lags(ctx context.Context, working []int32, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, beatEvery)
 	defer cancel()
-	topic := w.loop.config.Topics.Outcomes
-	ends, err := w.loop.cluster.ends(ctx, topic, working, false)
-	if err != nil {
-		w.log.Warn("lag not known", "err", err)
-		return
-	}
-	stable, err := w.loop.cluster.ends(ctx, topic, working, true)
-	if err != nil {
-		w.log.Warn("lag not known", "err", err)
-		return
-	}
-	for _, id := range working {
-		w.lag(w.pairs[id], ends[id], stable[id], now)
+	for _, topic := range []string{w.loop.config.Topics.Outcomes, w.loop.config.Topics.Signals} {
+		ends, err := w.loop.cluster.ends(ctx, topic, working, false)
+		stables, also := w.loop.cluster.ends(ctx, topic, working, true)
+		if err = cmp.Or(err, also); err != nil {
+			w.log.Warn("lag not known", "err", err)
+		}
+		for _, id := range working {
+			end, known := ends[id]
+			stable, both := stables[id]
+			if !known || !both {
+				continue
+			}
+			p := w.pairs[id]
+			if topic == p.signals.topic {
+				w.watchOpen(p, &p.signals, stable, end, now)
+				continue
+			}
+			w.watchOpen(p, &p.outcomes, stable, end, now)
+			w.lag(p, end, stable, now)
+		}
 	}
 }
 
-// lag shows how far a pair is behind.
+// lag shows how far the outcomes of a pair are behind.
 func (w *worker) lag(p *pair, end, stable int64, now time.Time) {
 	p.high = end
 	m, label := w.loop.metrics, strconv.Itoa(int(p.id))
@@ -83,32 +94,52 @@ func (w *worker) lag(p *pair, end, stable int64, now time.Time) {
 	m.lagRecords.WithLabelValues(label).Set(float64(behind))
 	m.lagSeconds.WithLabelValues(label).Set(seconds)
 	m.unstable.WithLabelValues(label).Set(float64(max(end-stable, 0)))
-	w.watchOpen(p, stable, end, now)
-	m.unstableSeconds.WithLabelValues(label).Set(now.Sub(p.stuck).Seconds())
+	m.unstableSeconds.WithLabelValues(label).Set(now.Sub(p.outcomes.open.since).Seconds())
 }
 
 // hungAfter is how long the last stable offset of an input may stand still below the high watermark before the holder
 // of the open transaction is named.
 const hungAfter = 30 * time.Second
 
-// watchOpen names who holds an open transaction that keeps outcomes from being read.
-func (w *worker) watchOpen(p *pair, stable, end int64, now time.Time) {
-	if stable >= end || stable != p.stable || p.stuck.IsZero() {
-		if !p.said.IsZero() {
-			w.loop.status.problemText(p.id, "")
+// openEnd is the end of an input as transactions keep it from being read.
+type openEnd struct {
+	stable  int64     // The last stable offset, as last seen while it was below the end.
+	since   time.Time // Since when it has stood there.
+	said    time.Time // When that was last said; the zero time where it was not.
+	problem string    // What was said.
+}
+
+// watchOpen names who holds an open transaction that keeps an input from being read.
+func (w *worker) watchOpen(p *pair, f *feed, stable, end int64, now time.Time) {
+	open := &f.open
+	if stable >= end || stable != open.stable || open.since.IsZero() {
+		said := open.problem != ""
+		*open = openEnd{stable: stable, since: now}
+		if said {
+			w.loop.status.problemText(p.id, p.hung())
 		}
-		p.stable, p.stuck, p.said = stable, now, time.Time{}
 		return
 	}
-	if now.Sub(p.stuck) < hungAfter || now.Sub(p.said) < hungAfter {
+	if now.Sub(open.since) < hungAfter || now.Sub(open.said) < hungAfter {
 		return
 	}
-	p.said = now
-	holder := w.loop.cluster.holder(p.outcomes.topic, p.id)
-	w.log.Warn("outcomes cannot be read: a transaction is open", "partition", p.id, "from", stable, "to", end,
+	what := "outcomes"
+	if f == &p.signals {
+		what = "signals"
+	}
+	open.said = now
+	holder := w.loop.cluster.holder(f.topic, p.id)
+	w.log.Warn(what+" cannot be read: a transaction is open", "partition", p.id, "from", stable, "to", end,
 		"held by", holder)
-	w.loop.status.problemText(p.id, "outcomes from offset "+strconv.FormatInt(stable, 10)+
-		" on cannot be read: an open transaction is held by "+holder)
+	open.problem = fmt.Sprintf("%s from offset %d on cannot be read: an open transaction is held by %s",
+		what, stable, holder)
+	w.loop.status.problemText(p.id, p.hung())
+}
+
+// hung says which inputs cannot be read.
+func (p *pair) hung() string {
+	both := []string{p.outcomes.open.problem, p.signals.open.problem}
+	return strings.Join(slices.DeleteFunc(both, func(s string) bool { return s == "" }), "; ")
 }
 
 // publishHeartbeat says how far a pair has come, where it is due.

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fusebox-project/fusebox/processor"
 	"github.com/fusebox-project/fusebox/schemas"
@@ -55,6 +58,70 @@ func TestPitfall12HungOutcomes(t *testing.T) {
 		})
 		w.end(r)
 		w.check()
+	})
+}
+
+// TestPitfall12HungSignals leaves a transaction open in the signals: an operator's word cannot be read, and the
+// partition says who is in its way.
+func TestPitfall12HungSignals(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		rogue := w.Client(t, kgo.TransactionalID("rogue"), kgo.TransactionTimeout(15*time.Minute))
+		if err := rogue.BeginTransaction(); err != nil {
+			t.Fatalf("BeginTransaction: %v", err)
+		}
+		const circuit = "case:route:v1"
+		hung := signal(schemas.Signal{Type: schemas.Claim, Circuit: circuit, Holder: "r", Lease: "L"})
+		if err := rogue.ProduceSync(context.Background(), hung).FirstErr(); err != nil {
+			t.Fatalf("ProduceSync: %v", err)
+		}
+		w.Produce(t, signal(schemas.Signal{
+			Type: schemas.Override, Circuit: circuit, Mode: schemas.ForceOpen, Actor: "me", Reason: "a test",
+		}))
+		const want = `signals from offset 0 on cannot be read: an open transaction is held by`
+		w.until("named", func() bool {
+			missing := fmt.Sprint(r.Ready().Missing)
+			return strings.Contains(missing, want) && strings.Contains(missing, `"rogue"`)
+		})
+		if err := rogue.EndTransaction(context.Background(), kgo.TryAbort); err != nil {
+			t.Fatalf("EndTransaction: %v", err)
+		}
+		w.await(circuit, func(st schemas.State) bool { return st.State == schemas.ForcedOpen })
+		w.ready(r)
+		w.end(r)
+		w.check()
+	})
+}
+
+// TestOneEndNotTold lets a broker refuse to tell where one partition ends: what is behind in the others is known.
+func TestOneEndNotTold(t *testing.T) {
+	inWorld(t, 2, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		refused := w.fake.Fault(kfake.Fault{
+			Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: topics.Outcomes, Partitions: []int32{0}, Count: -1,
+			Err: kerr.KafkaStorageError,
+		})
+		rogue := w.Client(t, kgo.TransactionalID("rogue"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+		if err := rogue.BeginTransaction(); err != nil {
+			t.Fatalf("BeginTransaction: %v", err)
+		}
+		hung := outcome("case:route:v1", "accepted", "x")
+		hung.Partition = 1
+		if err := rogue.ProduceSync(context.Background(), hung).FirstErr(); err != nil {
+			t.Fatalf("ProduceSync: %v", err)
+		}
+		w.until("named", func() bool { return strings.Contains(fmt.Sprint(r.Ready().Missing), `"rogue"`) })
+		if refused.Hits() == 0 {
+			t.Error("no end was asked for, want one refused")
+		}
+		refused.Remove()
+		if err := rogue.EndTransaction(context.Background(), kgo.TryAbort); err != nil {
+			t.Fatalf("EndTransaction: %v", err)
+		}
+		w.ready(r)
+		w.end(r)
 	})
 }
 

@@ -92,7 +92,6 @@ func (w *worker) listEnds(ctx context.Context) {
 	if err != nil {
 		w.log.Warn("signals wait for the end of the outcomes", "err", err)
 		w.retry = time.Now().Add(100 * time.Millisecond)
-		return
 	}
 	for id, end := range ends {
 		p := w.pairs[id]

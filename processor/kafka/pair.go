@@ -53,10 +53,7 @@ type pair struct {
 	searches time.Time
 	searched string // Where a search of the store goes on.
 
-	high   int64     // The high watermark of the outcomes, as last seen.
-	stable int64     // Their last stable offset, as last seen while it was below.
-	stuck  time.Time // Since when it has stood there.
-	said   time.Time // When that was last said; the zero time where it was not.
+	high int64 // The high watermark of the outcomes, as last seen.
 
 	circuits map[string]*series // Those with series of their own.
 	others   *series            // Of all the rest.
