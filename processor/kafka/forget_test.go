@@ -4,6 +4,7 @@ package kafka
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,38 @@ func TestForgotten(t *testing.T) {
 			t.Errorf("%d circuits known after a restart, want 1", got)
 		}
 		w.end(again)
+	})
+}
+
+// TestCircuitsGone deletes records of the changelog that are still needed: who restores says how many circuits are
+// gone.
+func TestCircuitsGone(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		r := w.start(nil, nil)
+		w.ready(r)
+		const circuit = "case:route:v1"
+		w.Produce(t, outcome(circuit, schemas.Accepted, "a"))
+		w.caughtUp()
+		time.Sleep(time.Minute)
+		w.end(r)
+		admin, last := kadm.NewClient(w.Client(t)), kadm.Offsets{}
+		ends, err := admin.ListEndOffsets(t.Context(), topics.Changelog)
+		if err != nil || ends.Error() != nil {
+			t.Fatalf("ListEndOffsets: %v, %v", err, ends.Error())
+		}
+		end, _ := ends.Lookup(topics.Changelog, 0)
+		last.AddOffset(topics.Changelog, 0, end.Offset-3, -1) // A progress record and its marker are left.
+		if _, err := admin.DeleteRecords(t.Context(), last); err != nil {
+			t.Fatalf("DeleteRecords: %v", err)
+		}
+		w.dir = t.TempDir()
+		r = w.start(nil, nil)
+		w.ready(r)
+		w.end(r)
+		if log := w.log.String(); !strings.Contains(log, "circuits are gone from the changelog") ||
+			!strings.Contains(log, "gone=1") {
+			t.Errorf("the log does not say that one circuit is gone:\n%s", log)
+		}
 	})
 }
 

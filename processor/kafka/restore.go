@@ -202,6 +202,10 @@ func (l *Loop) fillCore(ctx context.Context, partition int32, r *restored) error
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
+	if lost := r.base.Circuits - r.known; lost > 0 {
+		l.log.Error("circuits are gone from the changelog, and begin anew: records that were still needed were deleted",
+			"partition", partition, "gone", lost, "left", r.known)
+	}
 	r.ends, err = l.inputEnds(ctx, partition)
 	return err
 }
