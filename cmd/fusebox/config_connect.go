@@ -28,6 +28,9 @@ var mechanisms = []string{mechanismPlain, mechanismSHA256, mechanismSHA512, mech
 // clientOpts returns the options with which a client reaches the cluster and says who it is. More may follow them.
 func (c config) clientOpts() []kgo.Opt {
 	opts := []kgo.Opt{kgo.SeedBrokers(c.Brokers...), kgo.ClientID("fusebox"), kgo.WithLogger(c.kafkaLogger())}
+	if c.oneShot {
+		opts = append(opts, kgo.DisableClientMetrics()) // A client's end waits for a broker to take the last of them.
+	}
 	return append(opts, c.connection...)
 }
 

@@ -100,7 +100,8 @@ type partitionReader struct {
 	topic     string
 	partition int32
 	position  int64
-	stable    int64 // The last stable offset as it was at the last fetch.
+	stable    int64 // The last stable offset as it was at the last fetch that was answered.
+	answered  bool  // One was.
 
 	most   int32 // Bytes of one fetch; 0 is 16 MiB.
 	leader int32
@@ -140,7 +141,7 @@ func (r *partitionReader) some(ctx context.Context, end int64) ([]*kgo.Record, e
 
 // stalled says why a partition could not be read to its end in time.
 func (r *partitionReader) stalled(end int64) error {
-	if r.stable <= r.position {
+	if r.answered && r.stable <= r.position {
 		return fmt.Errorf("read %s, partition %d: stopped at offset %d of %d: a transaction that is still open hides "+
 			"what follows; it ends by itself when its producer's transaction timeout is over",
 			r.topic, r.partition, r.position, end)
@@ -176,7 +177,7 @@ func (r *partitionReader) fetch(ctx context.Context) ([]*kgo.Record, error) {
 	if got.Err != nil {
 		return nil, got.Err
 	}
-	r.position, r.stable = next, got.LastStableOffset
+	r.position, r.stable, r.answered = next, got.LastStableOffset, true
 	return got.Records, nil
 }
 

@@ -71,21 +71,21 @@ the shadow would not be closed. Reads Kafka alone; no processor has to run.
 	return cmd
 }
 
-// readStatus connects and reads the state topic.
+// readStatus connects and reads the state topic, all within the timeout.
 func readStatus(ctx context.Context, timeout time.Duration) (*stateTopic, error) {
 	c, err := loadToolConfig()
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	topic := c.topics().State
 	client, err := c.dial(ctx, []string{topic})
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
-	bounded, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return readStateTopic(bounded, client, topic)
+	return readStateTopic(ctx, client, topic)
 }
 
 func (f statusFilter) check(args []string) error {
