@@ -61,7 +61,6 @@ what has happened up to that time, in the order of time, and ends.
 		if !to.IsZero() {
 			return w.past(cmd.Context(), c, from, to)
 		}
-		c.oneShot = false
 		return w.follow(cmd.Context(), c, from)
 	}
 	return cmd
@@ -102,7 +101,13 @@ func (w *watcher) follow(ctx context.Context, c config, since time.Time) error {
 		}
 		fmt.Fprintf(w.errOut, "following %s from %s on; Ctrl-C ends it\n", strings.Join(c.Brokers, ", "), begin)
 	}
-	client, err := c.dial(ctx, []string{topic}, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(from),
+	client, err := c.dial(ctx, []string{topic})
+	if err != nil {
+		return err
+	}
+	client.Close()
+	c.oneShot = false // From here on its log tells when brokers go away.
+	client, err = c.dial(ctx, []string{topic}, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(from),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(500*time.Millisecond))
 	if err != nil {
 		return err
