@@ -23,6 +23,9 @@ func newWatchCommand() *cobra.Command {
 overrides, probes, degradations, each with why and when it was so. It follows until Ctrl-C; with --until it prints
 what has happened up to that time, in the order of time, and ends.
 
+With --json it prints each record as it is on the wire. That other policies judge from here on is one line without it,
+and with it one for each partition, as each has its record of that.
+
 ` + brokersHelp,
 		Example: `  fusebox watch
   fusebox watch --since 7d --match "submission-extraction:*" --json
