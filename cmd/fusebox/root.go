@@ -32,6 +32,16 @@ Data goes to stdout, everything else to stderr. Configuration is by environment,
 		newRunCommand(), newTopicsCommand(), newPolicyCommand(), newAuditCommand(),
 		newVersionCommand(),
 	)
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() { // By themselves both take words that mean nothing.
+		case "completion":
+			group(cmd)
+		case "help":
+			cmd.Args = isCommand
+		}
+	}
 	root.Version = thisBuild().Version
 	root.SetVersionTemplate(thisBuild().String())
 	root.SetHelpFunc(help)
@@ -58,6 +68,15 @@ func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 		return &statusError{status: exitUsage}
 	}
 	return cmd
+}
+
+// isCommand checks that words lead to a command.
+func isCommand(cmd *cobra.Command, words []string) error {
+	found, rest, err := cmd.Root().Find(words)
+	if err == nil && found.HasSubCommands() && len(rest) > 0 {
+		err = unknownCommand(found, rest[0])
+	}
+	return err
 }
 
 // unknownCommand says that a group has no command of a name, and what was meant: one that is called so in another
