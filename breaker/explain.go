@@ -79,8 +79,8 @@ const mostNamed = 10
 func (m *Match) explain(b *strings.Builder) {
 	list := func(policies []*Policy, name func(*Policy) string) {
 		for i, policy := range policies {
-			if i == mostNamed {
-				fmt.Fprintf(b, "  and %d others\n", len(policies)-i)
+			if more := len(policies) - i; i == mostNamed && more > 1 {
+				fmt.Fprintf(b, "  and %d others\n", more)
 				return
 			}
 			fmt.Fprintf(b, "  %s (line %d)%s\n", policy.Name, policy.Line, name(policy))

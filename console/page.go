@@ -33,6 +33,14 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"join":  func(words []string) string { return strings.Join(words, ", ") },
 }).ParseFS(web, "web/*.html"))
 
+// number writes how many there are of something.
+func number(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
 // assets is the version of what pages refer to: a page and its style always fit.
 var assets = func() string {
 	h := xxhash.New()

@@ -230,7 +230,7 @@ func (l *live) span() string {
 	if l.Window != "" {
 		return l.Window
 	}
-	return fmt.Sprintf("%d outcomes", l.Last)
+	return number(int(l.Last), "outcome")
 }
 
 // place returns in which of some bins of the window a time lies. A window by number reaches back to its oldest outcome.

@@ -186,7 +186,7 @@ func isMode(name string) bool {
 
 func (c *Console) question(form *overrideForm, names []string) confirmView {
 	v := c.newQuestion(form, "match")
-	v.Heading = fmt.Sprintf("%s %d circuits?", form.Said.Mode, len(names))
+	v.Heading = fmt.Sprintf("%s %s?", form.Said.Mode, number(len(names), "circuit"))
 	v.Words = fmt.Sprintf("%s means these. %s", form.Target, form.Said.asked())
 	v.name(c, names)
 	return v
@@ -224,8 +224,8 @@ func (c *Console) newQuestion(form *overrideForm, target string) confirmView {
 func (c *Console) outcome(said *Word, names []string, out *saidOutput) confirmView {
 	v := confirmView{
 		frame: c.frame("circuits", "Override"), Heading: "Said",
-		Words: fmt.Sprintf("%s is on the log for %d circuits, and processors have answered for %d of them.",
-			said.Mode, len(names), len(out.Body.Circuits)),
+		Words: fmt.Sprintf("%s is on the log for %s, and processors have answered for %d of them.",
+			said.Mode, number(len(names), "circuit"), len(out.Body.Circuits)),
 	}
 	v.name(c, names)
 	return v

@@ -43,6 +43,8 @@ func TestFormAgain(t *testing.T) {
 			append(kept, "Want a time such as 30m", `value="soon"`, "not "+adminToken)...)
 		w.form("match", "case:ruote:v1", "mode", "disable", "actor", "ann", "reason", "x", "token", adminToken).
 			wants(t, "a glob of none", 422, "This means 0 known circuits", "did you mean "+circuit, `value="ann"`)
+		w.form("match", "case:route:*", "mode", "disable", "actor", "ann", "reason", "x", "token", adminToken).
+			wants(t, "a glob of one", 200, "disable 1 circuit?")
 		if a := w.form(append(typed, "token", adminToken)...); a.status != 303 {
 			t.Errorf("all as it should be = %d %s, want 303", a.status, a.body)
 		}

@@ -140,8 +140,8 @@ func (b *bench) announce() {
 	}
 	fmt.Fprintf(b.out, "creates the topics %s* (%s each) and the group %s at %s,\n", b.site.prefix,
 		count(int(b.layout.Partitions), "partition", "partitions"), b.site.group, strings.Join(b.config.Brokers, ", "))
-	fmt.Fprintf(b.out, "writes about %d outcomes of 350 bytes, and deletes the topics and the group afterwards\n",
-		b.outcomes+timed)
+	fmt.Fprintf(b.out, "writes about %s of 350 bytes, and deletes the topics and the group afterwards\n",
+		count(b.outcomes+timed, "outcome", "outcomes"))
 }
 
 // trippable is how many trips are timed, on average.

@@ -98,10 +98,12 @@ func (l *tripLedger) report(rate float64, load *benchLoad, waits *brokerWaits) *
 // text is the report for people.
 func (r *benchReport) text() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d circuits, %s of %s, %s\n", r.Circuits, count(int(r.Partitions), "partition", "partitions"),
-		count(r.Replication, "replica", "replicas"), count(r.Workers, "worker", "workers"))
+	fmt.Fprintf(&text, "%s, %s of %s, %s\n", count(r.Circuits, "circuit", "circuits"),
+		count(int(r.Partitions), "partition", "partitions"), count(r.Replication, "replica", "replicas"),
+		count(r.Workers, "worker", "workers"))
 	if t := r.Throughput; t != nil {
-		fmt.Fprintf(&text, "\nthroughput, %d outcomes    outcomes/s   CPU µs an outcome\n", t.Outcomes)
+		fmt.Fprintf(&text, "\nthroughput, %s    outcomes/s   CPU µs an outcome\n",
+			count(t.Outcomes, "outcome", "outcomes"))
 		row := func(what string, s speed) {
 			fmt.Fprintf(&text, "  %-30s %10.0f   %17.1f\n", what, s.PerSecond, s.CPUMicros)
 		}
@@ -110,8 +112,8 @@ func (r *benchReport) text() string {
 		fmt.Fprintf(&text, "  peak memory %.0f MiB\n", t.PeakMiB)
 	}
 	if t := r.Trips; t != nil {
-		fmt.Fprintf(&text, "\n%-32s %8s %8s %8s\n", fmt.Sprintf("%d trips at %.0f outcomes/s, ms", t.Trips, t.Rate),
-			"p50", "p99", "max")
+		fmt.Fprintf(&text, "\n%-32s %8s %8s %8s\n", fmt.Sprintf("%s at %.0f outcomes/s, ms",
+			count(t.Trips, "trip", "trips"), t.Rate), "p50", "p99", "max")
 		row := func(what string, s spread) {
 			fmt.Fprintf(&text, "  %-30s %8.1f %8.1f %8.1f\n", what, s.P50, s.P99, s.Max)
 		}

@@ -46,8 +46,8 @@ func (b *bench) throughput(ctx context.Context, loop *kafka.Loop, began time.Tim
 		if now.handled > last.handled {
 			moved = now.at
 		} else if now.at.Sub(moved) > stalled {
-			return nil, fmt.Errorf("nothing was committed for %v, at %d of %d outcomes: %s",
-				stalled, now.handled, b.outcomes, strings.Join(loop.Ready().Missing, "; "))
+			return nil, fmt.Errorf("nothing was committed for %v, at %d of %s: %s", stalled, now.handled,
+				count(b.outcomes, "outcome", "outcomes"), strings.Join(loop.Ready().Missing, "; "))
 		}
 		if peak = max(peak, now.resident); half.at.IsZero() && 2*now.handled >= int64(b.outcomes) {
 			half = now

@@ -92,7 +92,8 @@ func (b *bench) trips(ctx context.Context, load *benchLoad, waits *brokerWaits) 
 		pause(ctx, 20*time.Millisecond)
 	}
 	if n := l.missing(); n > 0 {
-		return nil, fmt.Errorf("%d of %d trips were not seen within %v", n, len(l.trips), lastTrips)
+		return nil, fmt.Errorf("%d of %s not seen within %v", n, count(len(l.trips), "trip was", "trips were"),
+			lastTrips)
 	}
 	return l.report(rate, load, waits), ctx.Err()
 }

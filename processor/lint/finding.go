@@ -205,11 +205,11 @@ func (p *policy) enough(of *breaker.Rule, seen *rule) Finding {
 	case of.MinimumThroughput <= seen.most:
 		return Finding{}
 	case of.Window == 0: // With last, its window needs no rate.
-		return Finding{Note: true, Message: fmt.Sprintf("could not be tried: it waits for %d outcomes, and saw at "+
-			"most %d of one circuit", of.MinimumThroughput, seen.most)}
+		return Finding{Note: true, Message: fmt.Sprintf("could not be tried: it waits for %s, and saw at most %d "+
+			"of one circuit", outcomes(of.MinimumThroughput), seen.most)}
 	case p.longest < of.Window:
-		return Finding{Note: true, Message: fmt.Sprintf("could not be tried: it waits for %d outcomes in %s, and saw "+
-			"at most %d, but no circuit was recorded for so long", of.MinimumThroughput, schemas.Brief(of.Window),
+		return Finding{Note: true, Message: fmt.Sprintf("could not be tried: it waits for %s in %s, and saw at most "+
+			"%d, but no circuit was recorded for so long", outcomes(of.MinimumThroughput), schemas.Brief(of.Window),
 			seen.most)}
 	}
 	return Finding{Message: fmt.Sprintf("never judges at the recorded rate: its window of %s held at most %d, and it "+
@@ -217,11 +217,18 @@ func (p *policy) enough(of *breaker.Rule, seen *rule) Finding {
 		schemas.Brief(of.Window), seen.most, of.MinimumThroughput)}
 }
 
+func outcomes(n int64) string {
+	if n == 1 {
+		return "1 outcome"
+	}
+	return fmt.Sprintf("%d outcomes", n)
+}
+
 func outcomesAre(n int64) string {
 	if n == 1 {
 		return "1 outcome is"
 	}
-	return fmt.Sprintf("%d outcomes are", n)
+	return outcomes(n) + " are"
 }
 
 // someOf lists names, those beyond the first few by their number.

@@ -184,6 +184,9 @@ func TestTooFew(t *testing.T) {
 			slices.Concat(well, made("a:2", time.Minute, "accepted*9")), nil},
 		{"more outcomes than were recorded", one("{name: r, type: ratio, threshold: 0.5, last: 61}"), well, []string{
 			"7:5: note: rule r could not be tried: it waits for 61 outcomes, and saw at most 60 of one circuit"}},
+		{"one outcome where none was counted", one("{name: r, type: ratio, threshold: 0.5, last: 1}"),
+			made("a:1", 0, "cancelled"), []string{
+				"7:5: note: rule r could not be tried: it waits for 1 outcome, and saw at most 0 of one circuit"}},
 		{"a circuit that no policy matches", one(plain), slices.Concat(well, made("x:1", 0, "accepted")), []string{
 			"1:1: note: no policy matches 1 of the 2 recorded circuits, so they are refused nothing and their " +
 				"outcomes are not counted: x:1"}},

@@ -20,16 +20,16 @@ func (p *Proposal) Gaps() []string {
 	}
 	unknown := backtest.Unknown{Kinds: p.Unknown}
 	for i, kind := range unknown.Common() {
-		if i == mostNamed {
-			lines = append(lines, fmt.Sprintf("and %d more kinds that are none of the nine", len(p.Unknown)-mostNamed))
+		if more := len(p.Unknown) - i; i == mostNamed && more > 1 {
+			lines = append(lines, fmt.Sprintf("and %d more kinds that are none of the nine", more))
 			break
 		}
 		do := "where it is a failure, declare it and give it a rule"
 		if meant := backtest.Meant(kind, breaker.Builtin()); meant != "" {
 			do = "did you mean " + meant + "?"
 		}
-		lines = append(lines, fmt.Sprintf("kind %q, of %s outcomes, is none of the nine: it was taken for neutral; %s",
-			kind, thousands(int(p.Unknown[kind])), do))
+		lines = append(lines, fmt.Sprintf("kind %q, of %s, is none of the nine: it was taken for neutral; %s",
+			kind, outcomes(int(p.Unknown[kind])), do))
 	}
 	return lines
 }
@@ -54,13 +54,13 @@ func (s *Signal) whyNone() string {
 		if s.Kind != "" {
 			what = "good, failures or " + s.Name
 		}
-		return fmt.Sprintf("%s outcomes that are %s are too few; it takes %d of one circuit", thousands(s.Seen), what,
-			fewInPart)
+		return fmt.Sprintf("too few outcomes are %s: %s, and it takes %d of one circuit", what,
+			thousands(s.Seen), fewInPart)
 	}
 	what := s.Name
 	if s.Bad == 1 {
 		what = strings.TrimSuffix(what, "s")
 	}
-	return fmt.Sprintf("with %s %s in %s outcomes while all was well, a bad time cannot be told from chance; record "+
-		"more, or allow a greater --false-trips", thousands(s.Bad), what, thousands(s.Seen))
+	return fmt.Sprintf("with %s %s in %s while all was well, a bad time cannot be told from chance; record more, or "+
+		"allow a greater --false-trips", thousands(s.Bad), what, outcomes(s.Seen))
 }

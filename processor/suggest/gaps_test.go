@@ -56,13 +56,11 @@ func TestGaps(t *testing.T) {
 		made("well:gpt:v1", 2, func(int) string { return "mising_evidence" }),
 	)
 	want := []string{
-		"few:gpt: no rule for failures: 29 outcomes that are good or failures are too few; it takes 30 of one " +
-			"circuit",
-		"few:gpt: no rule for rejections: 29 outcomes that are good, failures or rejections are too few; it takes 30 " +
+		"few:gpt: no rule for failures: too few outcomes are good or failures: 29, and it takes 30 of one circuit",
+		"few:gpt: no rule for rejections: too few outcomes are good, failures or rejections: 29, and it takes 30 " +
 			"of one circuit",
 		"few:gpt: no rule at all, and so no policy",
-		"silent:gpt: no rule for failures: 8 outcomes that are good or failures are too few; it takes 30 of one " +
-			"circuit",
+		"silent:gpt: no rule for failures: too few outcomes are good or failures: 8, and it takes 30 of one circuit",
 		"silent:gpt: no rule for rejections: with 72 rejections in 80 outcomes while all was well, a bad time cannot " +
 			"be told from chance; record more, or allow a greater --false-trips",
 		"silent:gpt: no rule at all, and so no policy",

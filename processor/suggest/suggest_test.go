@@ -260,7 +260,7 @@ func TestNothingToTell(t *testing.T) {
 		"almost all refused": {made("a:b:v1", 1000, func(i int) string {
 			return strings.Replace(refusing(i), schemas.MissingEvidence, schemas.PolicyRejection, 1)
 		}), "a bad time cannot be told from chance"},
-		"too few": {made("a:b:v1", 29, failing(1, 0, 0)), "no rule: 29 outcomes that are good or failures are too few"},
+		"too few": {made("a:b:v1", 29, failing(1, 0, 0)), "no rule: too few outcomes are good or failures: 29"},
 	} {
 		p := propose(t, tt.outcomes, all, 1e-5)
 		if p.Rules() != 0 || !strings.Contains(p.Policy, tt.says) {

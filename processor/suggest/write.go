@@ -23,11 +23,14 @@ func (p *Proposal) write(r *Recording) (string, error) {
 		return "", fmt.Errorf("the proposal is no policy file: %w", err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Proposed by fusebox policy suggest from %s outcomes, %s to %s.\n", thousands(p.Healthy),
+	fmt.Fprintf(&b, "# Proposed by fusebox policy suggest from %s, %s to %s.\n", outcomes(p.Healthy),
 		p.From.UTC().Format(time.RFC3339), p.To.UTC().Format(time.RFC3339))
-	if p.Healthy < p.Outcomes {
+	switch left := p.Outcomes - p.Healthy; {
+	case left == 1:
+		b.WriteString("# Another 1 lies in the stretches that --truth names as bad, and is left out.\n")
+	case left > 1:
 		fmt.Fprintf(&b, "# Another %s lie in the stretches that --truth names as bad, and are left out.\n",
-			thousands(p.Outcomes-p.Healthy))
+			thousands(left))
 	}
 	fmt.Fprintf(&b, preface, p.FalseTrips.words(), drills)
 	if p.Rules() > 0 {
@@ -160,7 +163,7 @@ func (s *Signal) words() []string {
 	if len(s.Candidates) == 0 {
 		return []string{fmt.Sprintf("%s: no rule: %s.", s.Name, s.whyNone())}
 	}
-	lines := []string{fmt.Sprintf("%s: %s of %s outcomes, %s.", s.Name, thousands(s.Bad), thousands(s.Seen),
+	lines := []string{fmt.Sprintf("%s: %s of %s, %s.", s.Name, thousands(s.Bad), outcomes(s.Seen),
 		s.Level.words())}
 	if len(s.Proposed) == 0 {
 		return append(lines, strings.Split("No rule: "+strings.Replace(s.whyNone(), "; ", ";\n", 1)+".", "\n")...)
@@ -200,8 +203,8 @@ func (c *Candidate) words(s *Signal, rule string) []string {
 		lines = append(lines, fmt.Sprintf("  It finds none of the known bad stretches, of which there are %d.",
 			t.Stretches))
 	default:
-		lines = append(lines, fmt.Sprintf("  It finds %d of %d known bad stretches, within %d outcomes.",
-			t.Stretches-t.Missed, t.Stretches, t.Slowest))
+		lines = append(lines, fmt.Sprintf("  It finds %d of %d known bad stretches, within %s.",
+			t.Stretches-t.Missed, t.Stretches, outcomes(t.Slowest)))
 	}
 	return lines
 }
@@ -310,6 +313,14 @@ func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 
 // decimal writes a number with at most three decimals.
 func decimal(n float64) string {
 	return strconv.FormatFloat(math.Round(n*1000)/1000, 'f', -1, 64)
+}
+
+// outcomes writes how many outcomes there are.
+func outcomes(n int) string {
+	if n == 1 {
+		return "1 outcome"
+	}
+	return thousands(n) + " outcomes"
 }
 
 // thousands writes a whole number as it is read.
