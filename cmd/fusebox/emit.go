@@ -140,10 +140,10 @@ func openInputs(ctx context.Context, stdin io.Reader, files []string) (inputs, i
 	var opened inputs
 	var total int64
 	for _, name := range files {
-		file, size, err := openUntilDone(ctx, name)
+		file, size, err := openLines(ctx, name)
 		if err != nil {
 			opened.close()
-			return nil, 0, usageErrorf("%w", err)
+			return nil, 0, err
 		}
 		opened = append(opened, input{filepath.Base(name) + ": ", file})
 		if size < 0 || total < 0 {
@@ -153,6 +153,18 @@ func openInputs(ctx context.Context, stdin io.Reader, files []string) (inputs, i
 		total += size
 	}
 	return opened, total, nil
+}
+
+// openLines opens one file, as openUntilDone does, and says what is wrong with the call where that cannot be.
+func openLines(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+	if _, err := statLines(name); err != nil {
+		return nil, 0, err
+	}
+	file, size, err := openUntilDone(ctx, name)
+	if err != nil {
+		return nil, 0, usageErrorf("%w", unreadable("file", name, err))
+	}
+	return file, size, nil
 }
 
 func (in inputs) close() {

@@ -37,12 +37,10 @@ func (r *recorded) openFiles(ctx context.Context, stdin io.Reader, files []strin
 			r.sources = append(r.sources, s)
 			continue
 		}
-		stat, err := os.Stat(name)
+		stat, err := statLines(name)
 		switch {
 		case err != nil:
-			return usageErrorf("%w", unreadable("file", name, err))
-		case stat.IsDir():
-			return usageErrorf("%s is a directory; name the files in it, as in %s/*.jsonl", name, name)
+			return err
 		case slices.Contains(policyEndings, strings.TrimPrefix(filepath.Ext(name), ".")):
 			return usageErrorf("%s looks like a policy file, and outcomes are JSON lines%s", name, r.meant(name))
 		case slices.ContainsFunc(known, func(other os.FileInfo) bool { return os.SameFile(stat, other) }):
@@ -60,6 +58,18 @@ func (r *recorded) openFiles(ctx context.Context, stdin io.Reader, files []strin
 	}
 	r.bar = newBar(r.out, r.what, total, isTerminal(r.out))
 	return nil
+}
+
+// statLines looks at a file of JSON lines that the call names.
+func statLines(name string) (os.FileInfo, error) {
+	stat, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, usageErrorf("%w", unreadable("file", name, err))
+	case stat.IsDir():
+		return nil, usageErrorf("%s is a directory; name the files in it, as in %s/*.jsonl", name, name)
+	}
+	return stat, nil
 }
 
 // meant says in which place a policy file may have been meant, as the end of a sentence.
