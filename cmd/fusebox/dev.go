@@ -176,11 +176,7 @@ func listenWeb(c config) (net.Listener, error) {
 	if environment()["FUSEBOX_HTTP_ADDR"] == "" {
 		c.HTTPAddr = "127.0.0.1:0"
 	}
-	listener, err := net.Listen("tcp", c.HTTPAddr)
-	if err != nil {
-		return nil, fmt.Errorf("listen for HTTP: %w", err)
-	}
-	return listener, nil
+	return c.listenHTTP()
 }
 
 // enter makes the data directory and holds it for this process alone. What it returns lets go of it, and removes it

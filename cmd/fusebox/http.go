@@ -76,6 +76,15 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
+// listenHTTP listens where HTTP is to be served.
+func (c config) listenHTTP() (net.Listener, error) {
+	listener, err := net.Listen("tcp", c.HTTPAddr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for HTTP: %w; set FUSEBOX_HTTP_ADDR to another address", err)
+	}
+	return listener, nil
+}
+
 // serve answers HTTP until the context ends, then lets requests that are under way finish.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {
 	const finish = time.Second

@@ -54,9 +54,9 @@ func runProcessor(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", c.HTTPAddr)
+	listener, err := c.listenHTTP()
 	if err != nil {
-		return fmt.Errorf("listen for HTTP: %w", err)
+		return err
 	}
 	defer listener.Close()
 	c.limitMemory(cmd.Context())
@@ -81,7 +81,7 @@ func (c config) process(
 	err = p.run(ctx, listener, registry)
 	var locked *state.LockedError
 	if errors.As(err, &locked) {
-		return &statusError{exitUsage, err}
+		return usageErrorf("%w; give each process a FUSEBOX_DATA_DIR of its own", err)
 	}
 	return once(err, c.InstanceID)
 }
