@@ -115,7 +115,8 @@ func (c *Console) maySpeak(authorization string) (int, string) {
 			return http.StatusOK, ""
 		}
 		return http.StatusForbidden,
-			"without FUSEBOX_API_TOKEN this is served on a loopback address alone; set it, and send it as a bearer"
+			"without FUSEBOX_API_TOKEN this is served only where the server listens on a loopback address: set " +
+				"FUSEBOX_HTTP_ADDR=127.0.0.1:8080, or set FUSEBOX_API_TOKEN and send it as a bearer"
 	}
 	return checkToken(authorization, c.config.APIToken, "FUSEBOX_API_TOKEN")
 }

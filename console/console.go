@@ -28,7 +28,7 @@ type Config struct {
 	Instance string      // Its name.
 	Version  string      // Of this program.
 
-	APIToken   string // Asked for outcomes and claims. Where it is empty they are served on a loopback address alone.
+	APIToken   string // Asked for outcomes and claims. Where it is empty they need Loopback.
 	AdminToken string // Asked for what operators do. Where it is empty that is not served.
 	Loopback   bool   // The address on which this is served cannot be reached from elsewhere.
 

@@ -15,8 +15,11 @@ import (
 // unknownParameter is what huma says of a query parameter that an operation does not have.
 const unknownParameter = "unknown query parameter"
 
+// wrongTime is how huma begins what it says of a query parameter that is no time.
+const wrongTime = "invalid date/time for format "
+
 // suggester returns what adds to the faults of a request what may have been meant by a member or a parameter that is
-// not known. The schemas are those of the API, filled while it is made.
+// not known, and what a time is like. The schemas are those of the API, filled while it is made.
 func suggester(schemas func(ref string) *huma.Schema) huma.Transformer {
 	return func(ctx huma.Context, _ string, answer any) (any, error) {
 		model, is := answer.(*huma.ErrorModel)
@@ -28,10 +31,12 @@ func suggester(schemas func(ref string) *huma.Schema) huma.Transformer {
 				continue
 			}
 			_, name, _ := strings.Cut(fault.Location, ".")
-			switch op := ctx.Operation(); fault.Message {
-			case unknownParameter:
+			switch op := ctx.Operation(); {
+			case strings.HasPrefix(fault.Message, wrongTime):
+				fault.Message = "want an RFC 3339 time, such as 2026-09-14T12:00:00Z"
+			case fault.Message == unknownParameter:
 				fault.Message += near.Question(near.Words(name, parameters(op)))
-			case validation.MsgUnexpectedProperty:
+			case fault.Message == validation.MsgUnexpectedProperty:
 				fault.Message += near.Question(near.Words(name, members(op, schemas)))
 			}
 		}

@@ -36,6 +36,8 @@ func TestFaults(t *testing.T) {
 				}
 			}
 		}
+		w.get("/v1/circuits/c/transitions?since=yesterday").wants(t, "?since=yesterday", 422,
+			`"message":"want an RFC 3339 time, such as 2026-09-14T12:00:00Z","location":"query.since"`)
 		if a := w.get("/v1/circuits?lmit=3"); a.status != 422 || !strings.Contains(a.body, "did you mean limit?") {
 			t.Errorf("?lmit=3 = %d %s, want limit named", a.status, a.body)
 		}

@@ -82,6 +82,14 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// TestNotOnLoopback says what is to be set where outcomes are reported and the server listens for others too.
+func TestNotOnLoopback(t *testing.T) {
+	inWorld(t, func(c *console.Config) { c.APIToken = "" }, func(w *world) {
+		a := w.post("/v1/outcomes", "", `{"circuit":"case:a:v1","kind":"accepted"}`)
+		a.wants(t, "an outcome", 403, "set FUSEBOX_HTTP_ADDR=127.0.0.1:8080", "set FUSEBOX_API_TOKEN")
+	})
+}
+
 // TestClaim goes the whole circle over HTTP: a trip, a claim that comes too early, the lease, another who wants it too,
 // the probe's result, recovery.
 func TestClaim(t *testing.T) {

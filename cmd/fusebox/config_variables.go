@@ -44,8 +44,8 @@ var variables = map[string]variable{
 	"FUSEBOX_HTTP_ADDR":        {"address of console, API, /metrics, /readyz", "host:port or :port, such as :8080"},
 	"FUSEBOX_ADMIN_TOKEN":      {"token for what operators do over HTTP, not served without", secretWords},
 	"FUSEBOX_ADMIN_TOKEN_FILE": {"file with that token", fileWords},
-	"FUSEBOX_API_TOKEN": {"token for outcomes and claims over HTTP; served on loopback alone without",
-		secretWords},
+	"FUSEBOX_API_TOKEN": {"token for outcomes and claims over HTTP; not served without, unless FUSEBOX_HTTP_ADDR is " +
+		"a loopback address", secretWords},
 	"FUSEBOX_API_TOKEN_FILE": {"file with that token", fileWords},
 
 	"FUSEBOX_LOG_LEVEL":  {"least level of log lines: " + levelWords, levelWords},
