@@ -20,8 +20,8 @@ const brokersHelp = "Kafka is where FUSEBOX_BROKERS says, by default " + default
 // reachTimeout is how long a tool waits for the first answer of a broker.
 const reachTimeout = 5 * time.Second
 
-// loadToolConfig is loadClusterConfig for the commands that a newcomer tries against `fusebox dev`: without
-// FUSEBOX_BROKERS they look where it listens.
+// loadToolConfig is loadClusterConfig for every command but run and topics, which work on a cluster: without
+// FUSEBOX_BROKERS the others look where `fusebox dev` listens.
 func loadToolConfig() (config, error) {
 	c, faults := readConfig(environment())
 	if len(c.Brokers) == 0 && !faults.names("FUSEBOX_BROKERS") {

@@ -25,8 +25,9 @@ var variables = map[string]variable{
 	"FUSEBOX_TOPIC_CHANGELOG":    {"name of the changelog topic", topicWords},
 	"FUSEBOX_TOPIC_DEAD_LETTERS": {"name of the topic for what cannot be read", topicWords},
 
-	"FUSEBOX_DATA_DIR":    {"directory of the store, a cache that may be deleted", "a directory"},
-	"FUSEBOX_POLICY_FILE": {"policy file; without one a built-in policy judges everything", "a YAML file"},
+	"FUSEBOX_DATA_DIR": {"directory of the store, a cache that may be deleted", "a directory"},
+	"FUSEBOX_POLICY_FILE": {"policy file, read again when it changes; without one a built-in policy judges all",
+		"a YAML file"},
 	"FUSEBOX_INSTANCE_ID": {"name of this instance, stable over restarts (default: the host name)",
 		"a name without control characters"},
 
@@ -63,7 +64,7 @@ var variables = map[string]variable{
 	"FUSEBOX_SASL_PASSWORD":       {"password; client secret; secret access key", secretWords},
 	"FUSEBOX_SASL_PASSWORD_FILE":  {"file with that password", fileWords},
 	"FUSEBOX_SASL_TOKEN":          {"token for OAUTHBEARER; session token for AWS_MSK_IAM", secretWords},
-	"FUSEBOX_SASL_TOKEN_FILE":     {"file with that token, read again at every login", fileWords},
+	"FUSEBOX_SASL_TOKEN_FILE":     {"file with that token; for OAUTHBEARER read again at every login", fileWords},
 	"FUSEBOX_SASL_TOKEN_ENDPOINT": {"where OAUTHBEARER gets tokens for user and password", "a URL, https://host/path"},
 	"FUSEBOX_SASL_SCOPES":         {"scopes to ask that endpoint for", "words separated by commas"},
 }

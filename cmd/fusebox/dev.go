@@ -274,7 +274,7 @@ func (d *dev) warnAddress(broker string) {
 		why = "the broker listens where it did the last time on this data"
 	}
 	fmt.Fprintf(d.errOut, "%s\n\n", paletteFor(d.errOut).warn(hang(fmt.Sprintf(
-		"%s: set FUSEBOX_BROKERS=%s for emit, status, watch and override", why, broker), widthOf(d.errOut))))
+		"%s: set FUSEBOX_BROKERS=%s for all other commands", why, broker), widthOf(d.errOut))))
 }
 
 // program returns how a user calls this program: by its name where that is found on the PATH, else as it was started.

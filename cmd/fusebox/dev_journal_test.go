@@ -172,7 +172,7 @@ func TestWarnAddress(t *testing.T) {
 	}
 	const other = "127.0.0.1:36509"
 	want := addr + " is taken by another program: " +
-		"set FUSEBOX_BROKERS=127.0.0.1:36509 for emit, status, watch and override"
+		"set FUSEBOX_BROKERS=127.0.0.1:36509 for all other commands"
 	if got := warned(dev{broker: addr}, other); got != want {
 		t.Errorf("warnAddress where it is taken says %q, want %q", got, want)
 	}
