@@ -107,8 +107,8 @@ func (l language) probersDeath(t *testing.T, s *site, circuit string) {
 	t.Logf("another router probes %v after the first; the lease time is 2s, %s", took.Round(time.Millisecond), why)
 }
 
-// TestLanguages runs each example to its end, kills it in the middle of a probe beside that, and runs it once more with
-// a partitioner that puts records elsewhere.
+// TestLanguages runs each example to its end, kills it in the middle of a probe beside that, and runs it again: on the
+// same circuit, and with a partitioner that puts records elsewhere.
 func TestLanguages(t *testing.T) {
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
@@ -127,6 +127,7 @@ func TestLanguages(t *testing.T) {
 			if n := s.metric(t, "fusebox_outcomes_total", `result="probe"`); n < 2 {
 				t.Errorf("%g outcomes were a probe's, want those of two circuits that recovered", n)
 			}
+			circle(l.run(t, s), primary)                             // At once after the last one.
 			const elsewhere = "submission-extraction:gpt-primary:v5" // In partition 3, or 1 by CRC32.
 			circle(l.run(t, s, "--partitioner", l.partitioner, elsewhere), elsewhere)
 			if n := s.metric(t, "fusebox_records_total", `result="misrouted"`); n < 5 {
