@@ -174,22 +174,31 @@ func TestGatewayLeaves(t *testing.T) {
 	gateway.end()
 }
 
-// TestModelMoods wants a mood that nobody knows refused, and the moods named.
+// TestModelMoods wants a mood and a model that nobody knows refused, and those that there are named.
 func TestModelMoods(t *testing.T) {
 	t.Parallel()
 	model := start(t, exec.Command(built(t, "./model"), "-addr", "127.0.0.1:0")).await(`answers at (\S+)`)[1]
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, model+"/moods/gpt?mood=grumpy", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if answer.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "good, vague, hung") {
-		t.Errorf("an unknown mood = %d %s (%v), want 400 and the moods", answer.StatusCode, text, err)
+	for _, tt := range []struct {
+		path   string
+		status int
+		names  string
+	}{
+		{"gpt-primary:v4?mood=grumpy", http.StatusBadRequest, "good, vague, hung"},
+		{"nope?mood=good", http.StatusNotFound, "gpt-primary:v4, gpt-primary:v3, gpt-secondary:v4"},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, model+"/moods/"+tt.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if answer.StatusCode != tt.status || !strings.Contains(string(text), tt.names) {
+			t.Errorf("PUT %s = %d %s (%v), want %d and %s", tt.path, answer.StatusCode, text, err, tt.status, tt.names)
+		}
 	}
 }
 

@@ -19,20 +19,28 @@ import (
 	"time"
 )
 
-var moods = []string{"good", "vague", "hung"}
+var (
+	models = []string{"gpt-primary:v4", "gpt-primary:v3", "gpt-secondary:v4"} // Those of the routes in policies.yaml.
+	moods  = []string{"good", "vague", "hung"}
+)
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8091", "`address` to listen on")
 	flag.Parse()
 	var moodOf sync.Map // Of a model, by its name. Nothing is good.
 	http.HandleFunc("PUT /moods/{model}", func(w http.ResponseWriter, r *http.Request) {
-		mood := r.URL.Query().Get("mood")
+		model, mood := r.PathValue("model"), r.URL.Query().Get("mood")
+		if !slices.Contains(models, model) {
+			http.Error(w, fmt.Sprintf("there is no model %q: want one of %s", model, strings.Join(models, ", ")),
+				http.StatusNotFound)
+			return
+		}
 		if !slices.Contains(moods, mood) {
 			http.Error(w, fmt.Sprintf("%q is no mood: want one of %s", mood, strings.Join(moods, ", ")),
 				http.StatusBadRequest)
 			return
 		}
-		moodOf.Store(r.PathValue("model"), mood)
+		moodOf.Store(model, mood)
 	})
 	http.HandleFunc("POST /answers", func(w http.ResponseWriter, r *http.Request) {
 		var asked struct{ Model, Question string }
