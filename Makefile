@@ -85,9 +85,9 @@ rootfs:
 	printf 'fusebox:x:65532:65532::/data:/fusebox\n' > $(ROOTFS)/etc/passwd
 	printf 'fusebox:x:65532:\n' > $(ROOTFS)/etc/group
 
-## image: the Docker image fusebox:$(VERSION) from the binary built here
+## image: the Docker image fusebox:$(VERSION) from the binary built here; as fusebox:local the compose file takes it
 image: rootfs
-	docker build --target prebuilt -f deployments/Dockerfile -t fusebox:$(VERSION) $(ROOTFS)
+	docker build --target prebuilt -f deployments/Dockerfile -t fusebox:$(VERSION) -t fusebox:local $(ROOTFS)
 
 clean:
 	rm -rf bin

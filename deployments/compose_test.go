@@ -102,6 +102,18 @@ func TestComposeRunsKafkaAndTwoProcessors(t *testing.T) {
 	}
 }
 
+// TestComposeTakesMakesImage wants the name of the image among those that "make image" gives.
+func TestComposeTakesMakesImage(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag := "-t " + load(t, "compose.yaml").Services["fusebox-1"].Image
+	if !strings.Contains(string(makefile), tag+" ") {
+		t.Errorf("the Makefile does not build an image with %s", tag)
+	}
+}
+
 // TestComposeWatches: the profile brings Prometheus and Grafana, and what they mount is there.
 func TestComposeWatches(t *testing.T) {
 	if _, always := load(t, "compose.yaml").Services["grafana"]; always {
