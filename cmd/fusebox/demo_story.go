@@ -135,7 +135,7 @@ func (s *story) tell(before, after *schemas.State, fallback string) {
 			instead, place(after.Circuit), tenths(after.RetryAt.Sub(after.ChangedAt))))
 	case lease != nil:
 		s.probeDue(true) // Some router may have been faster than this one's clock.
-		s.grant(lease)
+		s.grant(lease, fallback)
 	case after.State == schemas.Closed && before.State == schemas.HalfOpen:
 		s.recovered(after)
 	case after.State != before.State:
@@ -151,15 +151,18 @@ func (s *story) open(state *schemas.State) {
 }
 
 // grant tells who got the lease, and who did not.
-func (s *story) grant(lease *schemas.Lease) {
+func (s *story) grant(lease *schemas.Lease, fallback string) {
 	s.mu.Lock()
 	others := slices.DeleteFunc(slices.Clone(s.askers), func(name string) bool { return name == lease.Holder })
 	s.askers = nil
 	s.mu.Unlock()
 	slices.Sort(others)
-	text := "holds the one lease and sends one probe"
+	text, instead := "holds the one lease and sends one probe", "go by the fallback"
+	if fallback == "" {
+		instead = "wait"
+	}
 	if others = slices.Compact(others); len(others) > 0 {
-		text += "; " + strings.Join(others, " and ") + " asked too, and must go by the fallback"
+		text += "; " + strings.Join(others, " and ") + " asked too, and must " + instead
 	}
 	s.say(lease.Holder, s.paint.warn, text)
 }
@@ -169,9 +172,12 @@ func (s *story) recovered(state *schemas.State) {
 	s.mu.Lock()
 	away, instead := state.ChangedAt.Sub(s.opened), s.instead
 	s.mu.Unlock()
-	s.say(place(state.Circuit), s.paint.good, fmt.Sprintf(
-		"CLOSED: the probe's answer was accepted; away for %s, while fallbacks gave %s, %d of them accepted",
-		tenths(away), count(instead.all, "answer", "answers"), instead.accepted))
+	text := "CLOSED: the probe's answer was accepted; away for " + tenths(away)
+	if instead.all > 0 {
+		text += fmt.Sprintf(", while fallbacks gave %s, %d of them accepted",
+			count(instead.all, "answer", "answers"), instead.accepted)
+	}
+	s.say(place(state.Circuit), s.paint.good, text)
 	s.say("routers", s.paint.bold, "take "+place(state.Circuit)+" again")
 }
 
