@@ -26,8 +26,9 @@ func (l *Loop) agree(ctx context.Context, partition int32, base *progress, found
 	switch how {
 	case Expired:
 		l.metrics.expired.Inc()
-		l.log.Error("the group has no offsets: the partition goes on from its progress record", "partition", partition,
-			"outcomes", base.Outcomes.Next, "signals", base.Signals.Next)
+		l.log.Error("the group has no offsets: the partition goes on from its progress record, written before they "+
+			"expired or by another group", "partition", partition, "outcomes", base.Outcomes.Next,
+			"signals", base.Signals.Next, "group", l.config.Group, "written by", base.Writer)
 	case Differs:
 		command := fmt.Sprintf("fusebox topics repair --partition %d", partition)
 		return fmt.Errorf("%w: %s; `%s` says what follows from taking the one or the other, and "+
